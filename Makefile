@@ -1,0 +1,39 @@
+# Two commands do everything: `make run` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# One thread for each process: the linear algebra here is small, and threads would make timings noisy.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: run test test-slow lint types bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+run: $(VENV)/.installed
+	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \
+	    --agent psrl --agent ids --agent ids:planning=mean --steps 5000 --seeds 10 --out results/deepsea-8
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.installed
+	$(BIN)/pytest -n 2 -m slow
+
+bench: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt quantecon stein_thinning
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) results

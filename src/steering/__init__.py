@@ -1,0 +1,1 @@
+"""STEERING: Stein information directed exploration for finite Markov decision processes."""

@@ -1,0 +1,41 @@
+"""The one decorator for compiled functions: cached on disk, without the interpreter lock.
+
+Numba's disk cache looks only at the file of the function itself, so an edited callee in another file would leave a
+stale binary behind. Here the cache directory carries a hash of every kernel source in the package: any edit starts
+an empty cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _cache_directory() -> str:
+    root = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted([*root.glob("_kernels/*.py"), *root.glob("*/_kernels.py")]):
+        digest.update(source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return str(Path(base) / "steering" / "numba" / digest.hexdigest()[:16])
+
+
+_CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_directory()
+
+
+def jit(function: F) -> F:
+    """Compile a function of arrays and numbers (`numba.njit`, cached, releasing the interpreter lock)."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _CACHE_DIR
+    try:
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = previous
+    return compiled

@@ -1,0 +1,38 @@
+"""Every error that bad input can cause, each a single sentence that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SteeringError(ValueError):
+    """Base of all errors of this package; the command line prints its text and exits with code 2."""
+
+
+class InvalidMDP(SteeringError):
+    """An array given for an MDP is not a valid part of one."""
+
+
+class InvalidOption(SteeringError):
+    """An option has a value outside its range, or is not known."""
+
+
+class UnknownName(SteeringError):
+    """A name of an environment, agent, operator or kernel is not known."""
+
+
+class UnsupportedEnvironment(SteeringError):
+    """An environment cannot be used by tabular agents (its spaces are not finite and discrete)."""
+
+
+class NotAvailable(SteeringError):
+    """A result was asked for that does not exist for this run, with the reason."""
+
+
+def unknown_name(what: str, given: str, known: Iterable[str]) -> UnknownName:
+    """Build the error for a misspelt name, with the nearest known name or the list of all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}."
+    return UnknownName(f"unknown {what} '{given}': {hint}")
