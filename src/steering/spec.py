@@ -39,7 +39,9 @@ def parse(text: str) -> tuple[str, list[Value], dict[str, Value]]:
         key, equals, value = part.partition("=")
         if not equals:
             if options:
-                raise InvalidOption(f"in '{text}', '{part}' stands after a key=value option; put it before them.")
+                raise InvalidOption(
+                    f"in '{text}', '{part}' stands after a key=value option; put it before them."
+                )
             positional.append(_value(part))
             continue
         key = key.strip()
@@ -84,13 +86,15 @@ def _value(text: str) -> Value:
 
 def describe(name: str, positional: list[Value], options: dict[str, Value]) -> str:
     """Write a description back as text; `parse(describe(...))` gives the same parts."""
-    parts = [_text(value) for value in positional] + [f"{key}={_text(value)}" for key, value in options.items()]
+    parts = [describe_value(value) for value in positional]
+    parts += [f"{key}={describe_value(value)}" for key, value in options.items()]
     return f"{name}:{','.join(parts)}" if parts else name
 
 
-def _text(value: Value) -> str:
+def describe_value(value: Value) -> str:
+    """Write one value as text."""
     if isinstance(value, tuple):
-        return f"({','.join(_text(item) for item in value)})"
+        return f"({','.join(describe_value(item) for item in value)})"
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return str(value)

@@ -1,0 +1,51 @@
+"""DeepSea, the chain in which only sustained swimming to the right pays.
+
+States i = 0 .. n-1, actions 0 (left) and 1 (right), start in state 0, d = 0.1 exp(-n / 4)::
+
+    left  from i:  i -> max(i - 1, 0)                              reward N(0, d^2)
+    right from i:  i -> i + 1            with probability 1 - 1/n  reward N(-d, d^2)
+                   i -> max(i - 1, 0)    with probability 1/n      reward N(-d, d^2)
+    right from n-1: success (1 - 1/n) returns to state 0           reward N(1, d^2)
+
+*Dense* rewards use the same moves; a successful right from state i pays N((i + 1) / n, d^2), so progress pays in
+proportion to how far it got, the last one pays 1 as before, and always swimming right stays optimal.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steering.envs import _check
+from steering.mdp.tabular import TabularMDP
+
+LEFT, RIGHT = 0, 1
+
+
+def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> TabularMDP:
+    """Chain of n states in which only swimming right all the way pays (the paper's main environment).
+
+    Parameters
+    ----------
+    n
+        Number of states, at least 3 (with two, a success and a failure of the last state would lead to the same state).
+    reward
+        ``"sparse"`` (the paper) or ``"dense"`` (a successful right from state i pays (i + 1) / n).
+    delta
+        Cost of swimming right and standard deviation of every reward; ``0.1 exp(-n / 4)`` by default.
+    """
+    n = _check.whole("n of deepsea", n, 3)
+    reward = _check.choice("reward of deepsea", reward, ("sparse", "dense"))
+    d = 0.1 * math.exp(-n / 4) if delta is None else _check.number("delta of deepsea", delta, least=0.0)
+    _check.fits("deepsea", n, 2)
+    i = np.arange(n)
+    back, ahead = np.maximum(i - 1, 0), (i + 1) % n
+    P = np.zeros((n, 2, n))
+    P[i, LEFT, back] = 1.0
+    P[i, RIGHT, back] = 1.0 / n
+    P[i, RIGHT, ahead] = 1.0 - 1.0 / n
+    mean = np.zeros((n, 2, n))
+    mean[i, RIGHT, back] = -d
+    mean[i, RIGHT, ahead] = (i + 1) / n if reward == "dense" else np.where(i == n - 1, 1.0, -d)
+    return TabularMDP(P=P, reward_mean=mean, reward_std=d, action_names=("left", "right"))

@@ -1,0 +1,296 @@
+"""Environments by name: ``make_env("deepsea:15")``, and how to add one.
+
+An environment is a function that returns a `TabularMDP`, in a file of its own, and one line in `ENTRIES`: its
+parameters, their defaults and its summary are read from the function. Positional parameters may be given as values
+(``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from steering import spec
+from steering.envs.base import Environment, default_discount
+from steering.envs.deepsea import deep_sea
+from steering.envs.griddeepsea import grid_deep_sea
+from steering.envs.priormdp import prior_mdp
+from steering.envs.riverswim import river_swim
+from steering.envs.widenarrow import wide_narrow
+from steering.errors import InvalidOption, SteeringError, UnknownName, UnsupportedEnvironment, unknown_name
+from steering.mdp.tabular import TabularMDP
+
+SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
+"""Options that every environment takes; they become fields of `Environment`."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered environment.
+
+    Parameters
+    ----------
+    build
+        Returns the MDP; its signature and docstring are the documentation of the environment.
+    always
+        Keyword parameters written in the canonical name even at their default.
+    settings
+        Settings that differ from the usual ones, from the MDP.
+    """
+
+    build: Callable[..., TabularMDP]
+    always: tuple[str, ...] = ()
+    settings: Callable[[TabularMDP], dict[str, Any]] = lambda mdp: {}
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Parameters of the constructor by name."""
+        return inspect.signature(self.build).parameters
+
+    @cached_property
+    def positional(self) -> list[str]:
+        """Names of the parameters that may be given as plain values, in order."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return [name for name, p in self.parameters.items() if p.kind is kind]
+
+    @property
+    def summary(self) -> str:
+        """One line: what the environment is."""
+        return (inspect.getdoc(self.build) or "").partition("\n")[0]
+
+
+ENTRIES: dict[str, Entry] = {
+    "deepsea": Entry(deep_sea),
+    "widenarrow": Entry(wide_narrow, settings=lambda mdp: {"replan_every": mdp.n_states}),
+    "priormdp": Entry(prior_mdp, always=("seed",)),
+    "riverswim": Entry(river_swim),
+    "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+}
+
+
+@dataclass(frozen=True)
+class EnvInfo:
+    """What `list_envs` says of one environment: its name, its parameters with defaults, and one line."""
+
+    name: str
+    parameters: str
+    summary: str
+
+
+def list_envs() -> list[EnvInfo]:
+    """List the environments that `make_env` knows, with parameters and a one-line summary."""
+    infos = [EnvInfo(name, _parameter_text(entry), entry.summary) for name, entry in ENTRIES.items()]
+    infos.append(EnvInfo("gym", "ID, estimate=none, ...", "Any Gymnasium environment with Discrete spaces."))
+    infos.append(EnvInfo("file", "PATH", "An MDP saved as .npz or .json."))
+    return infos
+
+
+def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **options: Any) -> Environment:
+    """Make an environment from text, an MDP, a Gymnasium environment or another `Environment`.
+
+    Parameters
+    ----------
+    env
+        Text such as ``"deepsea:15"``, ``"priormdp:4,2,seed=0"``, ``"gym:FrozenLake-v1,is_slippery=false"`` or
+        ``"file:my.npz"``; or an object.
+    **options
+        `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, and the parameters of the
+        environment named. ``make_env("deepsea:8", horizon=8)`` is the same as ``make_env("deepsea:8,horizon=8")``.
+
+    Examples
+    --------
+    >>> make_env("deepsea:8").mdp
+    TabularMDP(n_states=8, n_actions=2)
+    >>> make_env("deepsea:8,reward=dense", horizon=8).name
+    'deepsea:8,reward=dense,horizon=8'
+    """
+    if isinstance(env, Environment):
+        return _changed(env, options)
+    if isinstance(env, TabularMDP):
+        _refuse_unknown("an MDP", options, SETTINGS)
+        return Environment(name=_mdp_name(env), mdp=env, **options)
+    if isinstance(env, gymnasium.Env):
+        from steering.envs.from_gym import from_gym
+
+        return from_gym(env, **options)
+    if not isinstance(env, str):
+        raise UnsupportedEnvironment(
+            f"an environment cannot be made from an object of type {type(env).__name__}; give text such as "
+            "'deepsea:15', a TabularMDP, a gymnasium.Env or an Environment."
+        )
+    kind = env.partition(":")[0].strip()
+    if kind == "file":
+        return _from_file(env, options)
+    name, values, given = spec.parse(env)
+    options = _merged(env, given, options)
+    if kind == "gym":
+        return _from_gym_text(env, values, options)
+    if kind == "mdp":
+        raise UnknownName(f"'{env}' names an MDP that was given as an object; save it and write file:PATH.")
+    if name not in ENTRIES:
+        raise unknown_name("environment", name, [*ENTRIES, "gym", "file"])
+    return _from_entry(name, values, options)
+
+
+def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
+    entry = ENTRIES[name]
+    if len(values) > len(entry.positional):
+        raise InvalidOption(
+            f"{name} takes {len(entry.positional)} plain values ({', '.join(entry.positional)}), {len(values)} were "
+            "given; write the others as key=value."
+        )
+    _refuse_unknown(name, options, (*entry.parameters, *SETTINGS))
+    arguments = dict(zip(entry.positional, values, strict=False))
+    for key in options:
+        if key in arguments:
+            raise InvalidOption(f"{key} of {name} is given twice; keep one of them.")
+    arguments.update({key: value for key, value in options.items() if key not in SETTINGS})
+    for key, parameter in entry.parameters.items():
+        if parameter.default is not inspect.Parameter.empty:
+            arguments.setdefault(key, parameter.default)
+        elif key not in arguments:
+            raise InvalidOption(f"{name} needs {key}; write for example {name}:{_example(entry)}.")
+    mdp = entry.build(**arguments)
+    usual = entry.settings(mdp)
+    settings = {**usual, **{key: value for key, value in options.items() if key in SETTINGS}}
+    return Environment(name=_canonical(name, arguments, mdp, settings), mdp=mdp, **settings)
+
+
+def _canonical(name: str, arguments: dict[str, Any], mdp: TabularMDP, settings: dict[str, Any]) -> str:
+    """Text that gives the same environment again: positional values, then only what differs from the defaults."""
+    entry = ENTRIES[name]
+    written: dict[str, Any] = {}
+    for key, parameter in entry.parameters.items():
+        value = arguments[key]
+        if key not in entry.positional and (key in entry.always or value != parameter.default):
+            written[key] = _plain(value)
+    usual = Environment(name=name, mdp=mdp, **entry.settings(mdp))
+    written.update(_changed_settings(usual, Environment(name=name, mdp=mdp, **settings)))
+    return spec.describe(name, [_plain(arguments[key]) for key in entry.positional], written)
+
+
+def _changed_settings(usual: Environment, actual: Environment) -> dict[str, Any]:
+    changed = {key: getattr(actual, key) for key in SETTINGS if getattr(actual, key) != getattr(usual, key)}
+    if changed.get("discount") == default_discount(actual.horizon):
+        del changed["discount"]  # implied by the horizon
+    elif actual.discount != default_discount(actual.horizon):
+        changed["discount"] = actual.discount  # not implied: 0.9 with a horizon, say
+    return {key: changed[key] for key in SETTINGS if key in changed}
+
+
+def _from_file(text: str, options: dict[str, Any]) -> Environment:
+    """Read ``file:PATH[,setting=value...]``; commas and equal signs that are not settings belong to the path."""
+    path = text.partition(":")[2].strip()
+    given: dict[str, Any] = {}
+    while True:
+        head, comma, last = path.rpartition(",")
+        key = last.partition("=")[0].strip()
+        if not comma or key not in SETTINGS:
+            break
+        given = _merged(text, spec.parse(f"file:{last}")[2], given)
+        path = head
+    if not path:
+        raise InvalidOption(f"'{text}' has no path; write file:PATH with a .npz or .json file.")
+    options = _merged(text, given, options)
+    _refuse_unknown("a file", options, SETTINGS)
+    from steering.mdp import io
+
+    mdp = io.load(Path(path))
+    usual = Environment(name=f"file:{path}", mdp=mdp)
+    changed = _changed_settings(usual, usual.replace(**_with_discount(options)))
+    name = ",".join([usual.name, *(f"{key}={spec.describe_value(value)}" for key, value in changed.items())])
+    return Environment(name=name, mdp=mdp, **options)
+
+
+def _from_gym_text(text: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
+    if len(values) != 1 or not isinstance(values[0], str):
+        raise InvalidOption(f"'{text}' does not name one Gymnasium id; write gym:FrozenLake-v1,key=value.")
+    colon = next(
+        (value for value in (values[0], *options.values()) if isinstance(value, str) and ":" in value), None
+    )
+    if colon is not None:
+        raise InvalidOption(
+            f"'{colon}' would import a module; text may only name registered ids, so import the module yourself and "
+            "give make_env the environment that gymnasium.make returns."
+        )
+    from steering.envs.from_gym import from_gym
+
+    return from_gym(values[0], **options)
+
+
+def _changed(env: Environment, options: dict[str, Any]) -> Environment:
+    if not options:
+        return env
+    try:
+        again = make_env(env.name)
+    except SteeringError:
+        again = None
+    if again is not None and again == env:
+        kind = env.name.partition(":")[0]
+        if kind not in ("gym", "file"):
+            name, values, given = spec.parse(env.name)
+            positional = ENTRIES[name].positional
+            return make_env(name, **{**dict(zip(positional, values, strict=False)), **given, **options})
+    _refuse_unknown(f"'{env.name}'", options, SETTINGS)
+    episodic = options.get("horizon", env.horizon) is not None
+    if env.make_gym is not None and env.mdp is not None and episodic != env.episodic:
+        raise InvalidOption(
+            f"the table of '{env.name}' was made for the {'episodic' if env.episodic else 'continuing'} setting; make "
+            "it again from Gymnasium with the horizon wanted."
+        )
+    if env.discount == default_discount(env.horizon) and "horizon" in options:
+        options = {"discount": None, **options}
+    return env.replace(**options)
+
+
+def _with_discount(options: dict[str, Any]) -> dict[str, Any]:
+    return {"discount": None, **options}
+
+
+def _merged(text: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    twice = [key for key in given if key in options]
+    if twice:
+        raise InvalidOption(f"option '{twice[0]}' of '{text}' is given twice; keep one of them.")
+    return {**given, **options}
+
+
+def _refuse_unknown(what: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in options:
+        if key not in known:
+            raise unknown_name(f"option of {what}", key, known)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)) or hasattr(value, "tolist"):
+        items = value.tolist() if hasattr(value, "tolist") else value
+        return tuple(_plain(item) for item in items) if isinstance(items, (tuple, list)) else items
+    return value
+
+
+def _parameter_text(entry: Entry) -> str:
+    parts = []
+    for key, parameter in entry.parameters.items():
+        empty = parameter.default is inspect.Parameter.empty
+        parts.append(key if empty else f"{key}={spec.describe_value(parameter.default)}")
+    return ", ".join(parts)
+
+
+def _example(entry: Entry) -> str:
+    return ",".join(
+        {"n": "8", "w": "12", "n_states": "4", "n_actions": "2"}.get(key, "1") for key in entry.positional
+    )
+
+
+def _mdp_name(mdp: TabularMDP) -> str:
+    digest = hashlib.blake2b(digest_size=6)
+    for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
+        digest.update(memoryview(array).cast("B"))
+    return f"mdp:{mdp.n_states}x{mdp.n_actions}-{digest.hexdigest()}"
