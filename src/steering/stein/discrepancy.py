@@ -1,0 +1,157 @@
+r"""Discrete Stein discrepancies from probabilities or counts, exactly and without pairs of samples.
+
+With ``w = p T_q`` (`steering.stein.operators`) and the Gram matrix L of the base kernel:
+
+    population:    DSD(p, q) = w' L w
+    V-statistic:   the same at p = counts / n
+    U-statistic:   (n^2 V - sum_y counts(y) kappa(y, y)) / (n (n - 1)),   unbiased, may be negative
+    Stein kernel:  kappa(y, y') = T_q[y] L T_q[y']'
+
+All functions take the outcomes on the last axis; leading axes of p (or counts) and q broadcast, so the
+conditional
+discrepancy of every row (s, a) of an MDP is one call with arrays of shape (S, A, S).
+
+Zero only if p = q? For ``barker``, ``min``, ``gibbs`` (every q) and ``sqrt``, ``difference`` (q > 0) with a
+strictly positive
+kernel, yes; ``difference`` is never zero on a row with an unseen outcome whose cyclic successor was seen,
+and then a
+`SteinSupportWarning` is given. See `steering.stein.operators` for the reasons.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steering.errors import InvalidOption
+from steering.stein.checks import Array, as_counts, as_pmf, finite, first_where, same_outcomes
+from steering.stein.errors import InvalidDistribution, SteinSupportWarning
+from steering.stein.kernels import BaseKernel, get_kernel
+from steering.stein.operators import Operator, get_operator
+
+KernelLike = str | BaseKernel | ArrayLike
+
+
+def discrepancy(
+    p: ArrayLike, q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming"
+) -> Array | float:
+    """Discrete Stein discrepancy ``w' L w`` between data distributions p and models q.
+
+    Parameters
+    ----------
+    p, q
+        Probabilities along the last axis; leading axes broadcast.
+    operator
+        Name (``barker``, ``difference``, ``gibbs``, ``sqrt``, ``min``) or `Operator`.
+    kernel
+        Name (``exp-hamming``, ``exp-hamming-normalised``, ``delta``), `BaseKernel` or Gram matrix.
+
+    Returns
+    -------
+    float or array
+        A float for single vectors, else one value for each leading index.
+
+    Warns
+    -----
+    SteinSupportWarning
+        With ``difference`` on a row p that the operator cannot vanish on.
+    """
+    op, base = get_operator(operator), get_kernel(kernel)
+    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    same_outcomes(p, q, "p", "q")
+    op.check(q)
+    warn_if_stuck(op, p, base)
+    return _scalar(_quadratic(base, op.flow(p, q), "the discrepancy"))
+
+
+def discrepancy_from_counts(
+    counts: ArrayLike,
+    q: ArrayLike,
+    operator: str | Operator = "barker",
+    kernel: KernelLike = "exp-hamming",
+    statistic: Literal["V", "U"] = "V",
+) -> Array | float:
+    """V- or U-statistic of the samples that the counts summarise.
+
+    Equal to the double sum over all pairs of samples (V) or all pairs of different ones (U), at O(S) to
+    O(S^2) whatever n.
+
+    Parameters
+    ----------
+    counts
+        Number of samples of each outcome along the last axis.
+    q
+        Models; leading axes broadcast with those of counts.
+    statistic
+        ``"V"`` needs one sample a row, ``"U"`` two.
+    """
+    op, base = get_operator(operator), get_kernel(kernel)
+    need = _samples_needed(statistic)
+    counts, q = as_counts(counts), as_pmf(q, "q")
+    same_outcomes(counts, q, "counts", "q")
+    op.check(q)
+    n = counts.sum(-1, keepdims=True)
+    if not n.min() >= need:
+        raise InvalidDistribution(
+            f"row {first_where(n[..., 0] < need)} has {int(n.min())} samples and the"
+            f" {statistic}-statistic needs"
+            f" {need}; leave out rows with fewer."
+        )
+    warn_if_stuck(op, counts, base)
+    if statistic == "V":
+        return _scalar(_quadratic(base, op.flow(counts / n, q), "the V-statistic"))
+    total = _quadratic(base, op.flow(counts, q), "the U-statistic")
+    own = np.einsum("...i,...i->...", counts, op.self_similarity(q, base))
+    n = n[..., 0]
+    return _scalar(finite((total - own) / (n * (n - 1.0)), "the U-statistic"))
+
+
+def stein_kernel(
+    q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming"
+) -> Array:
+    """The matrices ``kappa(y, y') = T_q[y] L T_q[y']'`` of shape (..., S, S), positive semi-definite."""
+    op, base = get_operator(operator), get_kernel(kernel)
+    q = as_pmf(q, "q")
+    op.check(q)
+    t = op.generator(q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        kappa = base.apply(t) @ np.swapaxes(t, -1, -2)
+    return np.asarray(finite((kappa + np.swapaxes(kappa, -1, -2)) / 2, "the Stein kernel"))
+
+
+def warn_if_stuck(operator: Operator, p: Array, kernel: BaseKernel) -> None:
+    """One warning when the literal operator cannot vanish on some row p, with that row and its lower
+    bound.
+    """
+    if operator.vanishes_on_sparse:
+        return
+    ahead = np.roll(p, -1, -1) * (p == 0)
+    stuck = ahead.sum(-1) > 0
+    if not np.any(stuck):
+        return
+    row = "" if p.ndim == 1 else f" of row {first_where(np.asarray(stuck))}"
+    warnings.warn(
+        f"operator '{operator.name}' cannot vanish on data that misses an outcome whose cyclic"
+        f" successor it has: the"
+        f" discrepancy{row} stays away from zero for every model; use operator='barker' on sparse rows.",
+        SteinSupportWarning,
+        stacklevel=3,
+    )
+
+
+def _quadratic(kernel: BaseKernel, w: Array, what: str) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(finite(kernel.quadratic(w), what))
+
+
+def _samples_needed(statistic: str) -> int:
+    if statistic not in ("V", "U"):
+        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
+    return 1 if statistic == "V" else 2
+
+
+def _scalar(value: Array) -> Array | float:
+    return float(value) if np.ndim(value) == 0 else value

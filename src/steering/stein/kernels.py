@@ -1,0 +1,194 @@
+r"""Base kernels on one categorical coordinate.
+
+A Stein discrepancy is a quadratic form ``w' L w`` with the Gram matrix ``L`` of a base kernel over the
+outcomes. Kernels
+that only ask whether two outcomes are equal have ``L = a I + b 11'``, so the form costs O(S):
+
+    w' L w = a |w|^2 + b (sum w)^2
+
+===========================  =============================  ==============  =========
+name                         l(y, y')                       a               b
+===========================  =============================  ==============  =========
+``exp-hamming``              exp(-[y != y'])                1 - 1/e         1/e
+``exp-hamming-normalised``   exp(-[y != y'] / d), d = 1     1 - 1/e         1/e
+``delta``                    [y == y']                      1               0
+a Gram matrix                any positive semi-definite     --              --
+===========================  =============================  ==============  =========
+
+The normalised kernel differs from the plain one only on vectors of d > 1 coordinates
+(`steering.stein.vectors`) and on
+state-action pairs (`steering.stein.joint`). A new kernel is one function decorated with `register_kernel`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steering.errors import InvalidOption, unknown_name
+from steering.stein.checks import Array
+
+
+class BaseKernel(ABC):
+    """Gram matrix ``L`` of a positive semi-definite kernel on the outcomes, known through what it does to
+    vectors.
+    """
+
+    @abstractmethod
+    def apply(self, w: Array) -> Array:
+        """``L w`` along the last axis."""
+
+    @abstractmethod
+    def gram(self, n: int) -> Array:
+        """The matrix ``L`` for n outcomes."""
+
+    def quadratic(self, w: Array) -> Array:
+        """``w' L w`` along the last axis."""
+        return np.asarray(np.einsum("...i,...i->...", w, self.apply(w)))
+
+    @property
+    def strictly_positive(self) -> bool:
+        """Whether ``w' L w = 0`` only for ``w = 0``."""
+        return False
+
+
+@dataclass(frozen=True)
+class TwoParameter(BaseKernel):
+    """``L = a I + b 11'`` with a >= 0 and b >= 0."""
+
+    a: float
+    b: float
+
+    def apply(self, w: Array) -> Array:
+        """``a w + b (sum w) 1``."""
+        if self.b == 0.0:
+            return np.asarray(self.a * w)
+        return np.asarray(self.a * w + self.b * w.sum(-1, keepdims=True))
+
+    def gram(self, n: int) -> Array:
+        """``a I + b 11'``."""
+        return self.a * np.eye(n) + self.b
+
+    def quadratic(self, w: Array) -> Array:
+        """``a |w|^2 + b (sum w)^2``."""
+        if w.ndim == 1:  # the common single row, without the cost of general indexing
+            total = float(w.sum())
+            return np.asarray(self.a * float(w @ w) + self.b * total * total)
+        return np.asarray(self.a * np.einsum("...i,...i->...", w, w) + self.b * w.sum(-1) ** 2)
+
+    @property
+    def strictly_positive(self) -> bool:
+        """True when a > 0."""
+        return self.a > 0
+
+
+@dataclass(frozen=True, eq=False)
+class GramKernel(BaseKernel):
+    """Any symmetric positive semi-definite matrix, checked once."""
+
+    matrix: Array
+    _least: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+            raise InvalidOption(
+                f"a Gram matrix must be square, not of shape {matrix.shape}; give an S x S array."
+            )
+        if not np.isfinite(matrix).all():
+            raise InvalidOption("the Gram matrix has an entry that is not finite; remove it.")
+        scale = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
+        if np.abs(matrix - matrix.T).max() > 1e-10 * scale:
+            raise InvalidOption("the Gram matrix is not symmetric; give (L + L') / 2.")
+        matrix = (matrix + matrix.T) / 2
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        if least < -1e-10 * scale * len(matrix):
+            raise InvalidOption(
+                f"the Gram matrix has the eigenvalue {least:.3g} < 0; a kernel must be positive"
+                f" semi-definite."
+            )
+        matrix.setflags(write=False)
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "_least", least / scale)
+
+    def apply(self, w: Array) -> Array:
+        """``L w``."""
+        if w.shape[-1] != len(self.matrix):
+            raise InvalidOption(
+                f"the Gram matrix is for {len(self.matrix)} outcomes and the distributions have"
+                f" {w.shape[-1]};"
+                " give one of matching size."
+            )
+        return np.asarray(w @ self.matrix)
+
+    def gram(self, n: int) -> Array:
+        """The matrix itself."""
+        self.apply(np.zeros(n))
+        return self.matrix
+
+    @property
+    def strictly_positive(self) -> bool:
+        """Smallest eigenvalue clear of rounding."""
+        return self._least > 1e-12
+
+
+_KERNELS: dict[str, Callable[[int], TwoParameter]] = {}
+
+
+def register_kernel(name: str) -> Callable[[Callable[[int], TwoParameter]], Callable[[int], TwoParameter]]:
+    """Decorator that adds a kernel: a function of the number of coordinates d, giving the factor of one
+    coordinate.
+    """
+
+    def add(function: Callable[[int], TwoParameter]) -> Callable[[int], TwoParameter]:
+        _KERNELS[name] = function
+        return function
+
+    return add
+
+
+@register_kernel("exp-hamming")
+def exp_hamming(dimensions: int = 1) -> TwoParameter:
+    """``l(y, y') = exp(-H(y, y'))``, H the number of coordinates that differ; a product over coordinates."""
+    return TwoParameter(-math.expm1(-1.0), math.exp(-1.0))
+
+
+@register_kernel("exp-hamming-normalised")
+def exp_hamming_normalised(dimensions: int = 1) -> TwoParameter:
+    """``l(y, y') = exp(-H(y, y') / d)``."""
+    return TwoParameter(-math.expm1(-1.0 / dimensions), math.exp(-1.0 / dimensions))
+
+
+@register_kernel("delta")
+def delta(dimensions: int = 1) -> TwoParameter:
+    """``l(y, y') = [y == y']``."""
+    return TwoParameter(1.0, 0.0)
+
+
+def kernel_names() -> list[str]:
+    """Names accepted as ``kernel=``."""
+    return sorted(_KERNELS)
+
+
+def get_kernel(kernel: str | BaseKernel | ArrayLike, dimensions: int = 1) -> BaseKernel:
+    """Kernel for a name, a ready kernel, or a Gram matrix.
+
+    Parameters
+    ----------
+    kernel
+        One of `kernel_names`, a `BaseKernel`, or a square positive semi-definite array.
+    dimensions
+        Number of coordinates d that the normalised kernel divides by.
+    """
+    if isinstance(kernel, BaseKernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel not in _KERNELS:
+            raise unknown_name("kernel", kernel, _KERNELS)
+        return _KERNELS[kernel](dimensions)
+    return GramKernel(np.asarray(kernel, dtype=np.float64))

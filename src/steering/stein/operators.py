@@ -1,0 +1,351 @@
+r"""Discrete Stein operators in closed form.
+
+An operator turns a model pmf ``q`` into a linear map of data distributions ``p``:
+
+    E_{y ~ p}[T_q l(y, .)] = sum_z w(z) l(z, .),     w(z) = sum_y p(y) T_q[y, z],     w = 0 for p = q
+
+(Stein's identity). Everything else in this package is a quadratic form in ``w``.
+
+``difference`` (the literal operator; v the cyclic successor, v^-1 its inverse). From
+``T_q l(y, .) = s_q(y) l(y, .) - D* l(y, .)`` with ``s_q(y) = 1 - q(v y) / q(y)`` and
+``D* l(y, .) = l(y, .) - l(v^-1 y, .)``:
+
+    w(z) = p(v z) - p(z) q(v z) / q(z)
+
+Using v where v^-1 belongs gives ``p(v^-1 z) - p(z) q(v z) / q(z)``, which is not zero at p = q for more than
+two outcomes.
+
+Reversible operators: ``w(z) = sum_y c(y, z) (p(y) q(z) - p(z) q(y))`` with a symmetric conductance c > 0
+over all pairs or
+over the edges of a graph. The locally balanced ones have ``q(z) c(y, z) = g(q(z) / q(y))`` with ``g(t) = t
+g(1/t)``:
+
+=========  ====================  ===========================  =========================
+name       g(t)                  c(y, z)                      zero probabilities
+=========  ====================  ===========================  =========================
+barker     t / (1 + t)           1 / (q(y) + q(z))            allowed
+sqrt       sqrt(t)               1 / sqrt(q(y) q(z))          refused
+min        min(1, t)             1 / max(q(y), q(z))          allowed
+gibbs      --                    1, so ``w = q - p``          allowed
+=========  ====================  ===========================  =========================
+
+When is ``w = 0`` only for p = q? ``difference``: for every q > 0 (p/q is constant around the cycle).
+All-pairs reversible
+operators: for every q, zeros included: a pair with q(y) = q(z) = 0 carries no flow (0/0 is read as 0), but
+mass of p where
+q = 0 flows out to every outcome that q allows, so ``w(y) = -p(y) #{z: q(z) > 0}`` there (barker, min). On a
+graph: when the
+outcomes with q > 0 are connected in it and every outcome with q = 0 has a neighbour with q > 0
+(`Reversible.identifies`).
+
+Reversible operators do not depend on how outcomes are numbered; ``difference`` does. On a sparse row
+``difference`` cannot
+vanish: if p(z) = 0 < p(v z) then ``w(z) = p(v z)`` whatever q is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from steering.errors import InvalidOption, unknown_name
+from steering.stein.checks import Array, first_where
+from steering.stein.errors import InvalidDistribution
+from steering.stein.kernels import BaseKernel
+
+#: Scale-free conductances see q times this, so that 1 / q stays finite down to the smallest subnormal number.
+_LIFT = 2.0**500
+#: Pairwise blocks are built for so many doubles at a time, about the size of a second-level cache.
+_BLOCK = 65_536
+
+Conductance = Callable[[Array, Array], Array]
+
+
+class Operator:
+    """A discrete Stein operator; subclasses give `generator` (the matrix ``T_q``), and `flow` where a faster
+    way exists.
+
+    Attributes
+    ----------
+    name
+        What users write as ``operator=``.
+    needs_full_support
+        Refuse q with zeros.
+    relabelling_invariant
+        The discrepancy does not depend on how outcomes are numbered.
+    vanishes_on_sparse
+        The discrepancy can reach zero on rows p with zeros.
+    """
+
+    name: str
+    needs_full_support: bool = False
+    relabelling_invariant: bool = True
+    vanishes_on_sparse: bool = True
+
+    def generator(self, q: Array) -> Array:
+        """``T_q`` of shape (..., S, S): row y is what one sample y adds to ``w``."""
+        raise NotImplementedError
+
+    def row(self, q: Array, y: int) -> Array:
+        """One row of ``T_q`` for a single q."""
+        return np.asarray(self.generator(q)[y])
+
+    def flow(self, p: Array, q: Array) -> Array:
+        """``w = p T_q`` along the last axis, leading axes broadcast."""
+        return np.asarray((p[..., None, :] @ self.generator(q))[..., 0, :])
+
+    def self_similarity(self, q: Array, kernel: BaseKernel) -> Array:
+        """``kappa(y, y) = T_q[y] L T_q[y]'`` for every y, in blocks of rows."""
+        return _in_blocks(lambda block: kernel.quadratic(self.generator(block)), q)
+
+    def check(self, q: Array) -> None:
+        """Refuse a q that the operator is not defined for."""
+        if self.needs_full_support and not q.min() > 0.0:
+            raise InvalidDistribution(
+                f"q{first_where(q <= 0)} is zero and operator '{self.name}' divides by q; use"
+                f" operator='barker' or"
+                " give every outcome a positive probability."
+            )
+
+
+@dataclass(frozen=True)
+class Difference(Operator):
+    """The literal operator: ``w(z) = p(v z) - p(z) q(v z) / q(z)``, v z = z + 1 around the cycle."""
+
+    name: str = "difference"
+    needs_full_support: bool = True
+    relabelling_invariant: bool = False
+    vanishes_on_sparse: bool = False
+
+    def flow(self, p: Array, q: Array) -> Array:
+        """``w`` in O(S)."""
+        return np.asarray(np.roll(p, -1, -1) - p * self._ratio(q))
+
+    def generator(self, q: Array) -> Array:
+        """``T[y, v^-1 y] = 1`` plus ``T[y, y] = -q(v y) / q(y)``."""
+        n = q.shape[-1]
+        y = np.arange(n)
+        t = np.zeros((*q.shape, n))
+        t[..., y, y - 1] = 1.0
+        t[..., y, y] -= self._ratio(q)
+        return t
+
+    def row(self, q: Array, y: int) -> Array:
+        """One row of the generator in O(S)."""
+        n = len(q)
+        t = np.zeros(n)
+        t[y - 1] = 1.0
+        t[y] -= self._ratio(q)[y]
+        return t
+
+    @staticmethod
+    def _ratio(q: Array) -> Array:
+        with np.errstate(over="ignore"):  # an overflow is refused where the result is known
+            return np.asarray(np.roll(q, -1, -1) / q)
+
+
+@dataclass(frozen=True)
+class Reversible(Operator):
+    """``w(z) = sum_y c(y, z) (p(y) q(z) - p(z) q(y))`` over all pairs or the edges of a graph.
+
+    Parameters
+    ----------
+    name
+        What users write.
+    conductance
+        The symmetric function ``c(q(y), q(z))``.
+    scale_free
+        ``c(t x, t y) = c(x, y) / t``: true for the locally balanced ones.
+    needs_full_support
+        Whether c is infinite where one probability is zero.
+    shortcut
+        Optional O(S) formula for ``w`` over all pairs.
+    edges
+        Pairs (i, j), i < j, that exchange mass; None for all.
+    """
+
+    name: str
+    conductance: Conductance
+    scale_free: bool = True
+    needs_full_support: bool = False
+    shortcut: Callable[[Array, Array], Array] | None = None
+    edges: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+    size: int | None = None
+
+    def on(self, graph: Any) -> Reversible:
+        """The same operator with flow only between neighbours.
+
+        Parameters
+        ----------
+        graph
+            Symmetric adjacency matrix (array or SciPy sparse); non-zero means neighbour, the diagonal is
+            ignored.
+        """
+        matrix: Any = sp.csr_array(graph)  # the stubs of SciPy know too little of sparse comparisons
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise InvalidOption(
+                f"a neighbourhood graph must be a square matrix, not of shape {matrix.shape}."
+            )
+        pattern = (matrix != 0).astype(np.int8)
+        if (pattern != pattern.T).nnz:
+            raise InvalidOption("the neighbourhood graph is not symmetric; add the missing reverse edges.")
+        upper = sp.triu(pattern, k=1, format="coo")
+        i, j = upper.row.astype(np.intp), upper.col.astype(np.intp)
+        return replace(self, edges=(i, j), size=int(matrix.shape[0]))
+
+    def check(self, q: Array) -> None:
+        """Refuse zeros where not allowed, and a graph of another size."""
+        super().check(q)
+        if self.size is not None and q.shape[-1] != self.size:
+            raise InvalidOption(
+                f"the neighbourhood graph has {self.size} nodes and q has {q.shape[-1]} outcomes; make"
+                f" them equal."
+            )
+
+    def _weights(self, qy: Array, qz: Array, zeros: bool) -> Array:
+        if not zeros:
+            return self.conductance(qy, qz)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            c = np.asarray(self.conductance(qy, qz))
+        c[~np.isfinite(c)] = 0.0  # both probabilities zero: no flow
+        return c
+
+    def _lifted(self, q: Array) -> tuple[Array, bool]:
+        zeros = not q.min() > 0.0
+        return (q * _LIFT if self.scale_free else q), zeros
+
+    def flow(self, p: Array, q: Array) -> Array:
+        """``w = q * (C p) - p * (C q)``, in blocks of rows (all pairs) or edge by edge (graph)."""
+        if self.edges is not None:
+            return self._edge_flow(p, q)
+        if self.shortcut is not None:
+            return self.shortcut(p, q)
+        if p.ndim == 1 and q.ndim == 1:
+            return self._pair_flow(p, q)
+        p, q = np.broadcast_arrays(p, q)
+        return _in_blocks(self._pair_flow, p, q)
+
+    def _pair_flow(self, p: Array, q: Array) -> Array:
+        q, zeros = self._lifted(q)
+        c = self._weights(q[..., :, None], q[..., None, :], zeros)
+        both = c @ np.stack([p, q], -1)
+        return np.asarray(q * both[..., 0] - p * both[..., 1])
+
+    def _edge_flow(self, p: Array, q: Array) -> Array:
+        assert self.edges is not None
+        i, j = self.edges
+        q, zeros = self._lifted(q)
+        n = q.shape[-1]
+        weights = self._weights(q[..., i], q[..., j], zeros)
+        mass = (p[..., i] * q[..., j] - p[..., j] * q[..., i]) * weights
+        e = np.arange(len(i))
+        ends = np.concatenate([i, j])
+        signs = np.repeat([-1.0, 1.0], len(i))
+        incidence = sp.csr_array((signs, (np.concatenate([e, e]), ends)), shape=(len(i), n))
+        return np.asarray((mass.reshape(-1, len(i)) @ incidence).reshape(*mass.shape[:-1], n))
+
+    def generator(self, q: Array) -> Array:
+        """``T[y, z] = q(z) c(y, z)`` off the diagonal, rows sum to zero."""
+        q, zeros = self._lifted(q)
+        n = q.shape[-1]
+        t = self._weights(q[..., :, None], q[..., None, :], zeros) * q[..., None, :]
+        keep = ~np.eye(n, dtype=bool)
+        if self.edges is not None:
+            keep = np.zeros((n, n), dtype=bool)
+            keep[self.edges] = True
+            keep |= keep.T
+        t = t * keep
+        y = np.arange(n)
+        t[..., y, y] = -t.sum(-1)
+        return np.asarray(t)
+
+    def row(self, q: Array, y: int) -> Array:
+        """One row of the generator in O(S)."""
+        n = len(q)
+        q, zeros = self._lifted(q)
+        t = np.array(self._weights(np.full(n, q[y]), q, zeros) * q)
+        if self.edges is not None:
+            i, j = self.edges
+            keep = np.zeros(n, dtype=bool)
+            keep[j[i == y]] = keep[i[j == y]] = True
+            t[~keep] = 0.0
+        t[y] = 0.0
+        t[y] = -t.sum()
+        return t
+
+    def identifies(self, q: Array) -> bool:
+        """Whether ``w = 0`` happens only for p = q, for this single q (always true over all pairs)."""
+        if self.edges is None:
+            return True
+        i, j = self.edges
+        n = len(q)
+        a = sp.csr_array((np.ones(2 * len(i)), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+        seen = np.flatnonzero(q > 0)
+        parts = sp.csgraph.connected_components(a[seen][:, seen], directed=False)[0]
+        reached = (a @ (q > 0).astype(float)) > 0
+        return bool(parts == 1 and reached[q <= 0].all())
+
+
+def _in_blocks(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Apply a row-wise function that needs S x S memory a row to blocks of rows that fit a cache."""
+    shape, n = arrays[0].shape, arrays[0].shape[-1]
+    step = max(1, _BLOCK // (n * n))
+    flat = [a.reshape(-1, n) for a in arrays]
+    out = np.empty(flat[0].shape)
+    for start in range(0, len(out), step):
+        out[start : start + step] = function(*(a[start : start + step] for a in flat))
+    return out.reshape(shape)
+
+
+OPERATORS: dict[str, Operator] = {"difference": Difference()}
+
+
+def register_operator(operator: Operator) -> Operator:
+    """Add an operator under its name; a reversible one is ``Reversible("name", lambda qy, qz: ...)``."""
+    OPERATORS[operator.name] = operator
+    return operator
+
+
+def operator_names() -> list[str]:
+    """Names accepted as ``operator=``."""
+    return sorted(OPERATORS)
+
+
+def get_operator(operator: str | Operator) -> Operator:
+    """Operator for a name, or the operator itself."""
+    if isinstance(operator, Operator):
+        return operator
+    if operator not in OPERATORS:
+        raise unknown_name("operator", str(operator), OPERATORS)
+    return OPERATORS[operator]
+
+
+def _sqrt_all_pairs(p: Array, q: Array) -> Array:
+    root = np.sqrt(q)
+    with np.errstate(over="ignore"):
+        out = root * (p / root).sum(-1, keepdims=True) - p / root * root.sum(-1, keepdims=True)
+    return np.asarray(out)
+
+
+def _gibbs_all_pairs(p: Array, q: Array) -> Array:
+    return np.asarray(q * p.sum(-1, keepdims=True) - p * q.sum(-1, keepdims=True))
+
+
+barker = Reversible("barker", lambda qy, qz: 1.0 / (qy + qz))
+square_root = Reversible(
+    "sqrt",
+    lambda qy, qz: 1.0 / (np.sqrt(qy) * np.sqrt(qz)),
+    needs_full_support=True,
+    shortcut=_sqrt_all_pairs,
+)
+minimum = Reversible("min", lambda qy, qz: 1.0 / np.maximum(qy, qz))
+gibbs = Reversible(
+    "gibbs", lambda qy, qz: np.ones(np.broadcast(qy, qz).shape), False, shortcut=_gibbs_all_pairs
+)
+for _operator in (barker, square_root, minimum, gibbs):
+    register_operator(_operator)
