@@ -1,0 +1,142 @@
+"""Checks of what planners and evaluators are given besides the MDP: discount, rewards, policy, start."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steering.errors import InvalidMDP, InvalidOption
+from steering.mdp.tabular import ROW_SUM_TOLERANCE, Floats, TabularMDP, _checked_start, _numbers
+
+Ints = NDArray[np.int64]
+
+LARGEST_DISCOUNT = 1.0 - 1e-8
+"""Beyond this the rows of P, which sum to 1 only within 1e-9, do not define a discounted problem any more."""
+
+
+def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
+    """Return the discount as a float, or say in which range it must lie."""
+    value = _number("discount", discount)
+    if finite_horizon:
+        if not 0.0 <= value <= 1.0:
+            raise InvalidOption(f"discount is {value:g}; over a finite horizon it must be from 0 to 1.")
+    elif not 0.0 <= value <= LARGEST_DISCOUNT:
+        raise InvalidOption(
+            f"discount is {value:.12g}; it must be at least 0 and less than 1 (at most 1 - 1e-8); "
+            "without discounting use average_reward, expected_total_reward or a finite horizon."
+        )
+    return value
+
+
+def checked_positive(name: str, value: float) -> float:
+    """Return a finite number larger than 0 as a float."""
+    number = _number(name, value)
+    if not (np.isfinite(number) and number > 0.0):
+        raise InvalidOption(f"{name} is {number:g}; it must be a finite number larger than 0.")
+    return number
+
+
+def checked_count(name: str, value: int, least: int = 1) -> int:
+    """Return a whole number that is at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InvalidOption(f"{name} is {value!r}; it must be a whole number.")
+    if value < least:
+        raise InvalidOption(f"{name} is {value}; it must be at least {least}.")
+    return int(value)
+
+
+def checked_rewards(mdp: TabularMDP, rewards: ArrayLike | None) -> Floats:
+    """Return the expected rewards (S, A), those of the MDP by default; zero where not allowed."""
+    if rewards is None:
+        return np.array(mdp.rewards)
+    try:
+        r = np.array(rewards, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InvalidMDP("rewards is not an array of numbers; give a table of shape (S, A).") from None
+    if r.shape != mdp.allowed.shape:
+        raise InvalidMDP(f"rewards has shape {r.shape}; it must be (S, A) = {mdp.allowed.shape}.")
+    r[~mdp.allowed] = 0.0
+    return _numbers("rewards", r)
+
+
+def checked_start(mdp: TabularMDP, start: ArrayLike | int | None) -> Floats:
+    """Return the distribution of the first state (S,); that of the MDP by default."""
+    return mdp.start_distribution if start is None else _checked_start(start, mdp.n_states)
+
+
+def is_deterministic(policy: ArrayLike) -> bool:
+    """Whether a policy lists action numbers (whole-number entries) rather than probabilities."""
+    return bool(np.issubdtype(np.asarray(policy).dtype, np.integer))
+
+
+def checked_policy(mdp: TabularMDP, policy: ArrayLike) -> Floats | Ints:
+    """Return a stationary policy: action numbers (S,) as int64, or action probabilities (S, A) as floats."""
+    array = _array(policy)
+    if is_deterministic(array) and array.ndim == 1:
+        return checked_actions(mdp, array)
+    if array.shape != mdp.allowed.shape:
+        raise InvalidOption(
+            f"policy has shape {array.shape} and entries of type {array.dtype}; it must be whole "
+            f"action numbers of shape (S,) = {(mdp.n_states,)} or action probabilities of shape "
+            f"(S, A) = {mdp.allowed.shape}."
+        )
+    return checked_probabilities(mdp, array)
+
+
+def checked_actions(mdp: TabularMDP, actions: ArrayLike) -> Ints:
+    """Return allowed action numbers (..., S) as a fresh int64 array."""
+    array = np.array(actions)
+    S, A = mdp.allowed.shape
+    if not np.issubdtype(array.dtype, np.integer) or array.shape[-1:] != (S,):
+        raise InvalidOption(f"policy must hold one whole action number for each of the {S} states.")
+    outside = (array < 0) | (array >= A)
+    if outside.any():
+        where = tuple(int(i) for i in np.argwhere(outside)[0])
+        raise InvalidOption(f"policy{list(where)} is {array[where]}; actions are numbered from 0 to {A - 1}.")
+    forbidden = ~mdp.allowed[np.arange(S), array]
+    if forbidden.any():
+        where = tuple(int(i) for i in np.argwhere(forbidden)[0])
+        raise InvalidOption(
+            f"policy{list(where)} is {array[where]}, an action that is not allowed in state {where[-1]}; "
+            f"choose one of {np.flatnonzero(mdp.allowed[where[-1]]).tolist()}."
+        )
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def checked_probabilities(mdp: TabularMDP, probabilities: ArrayLike) -> Floats:
+    """Return action probabilities (..., S, A) as floats; disallowed actions must have probability 0."""
+    array = _array(probabilities).astype(np.float64)
+    _refuse(~np.isfinite(array), array, "every probability must be a finite number.")
+    _refuse(array < 0.0, array, "a probability cannot be negative.")
+    _refuse((array > 0.0) & ~mdp.allowed, array, "an action that is not allowed must have probability 0.")
+    total = array.sum(axis=-1)
+    bad = np.abs(total - 1.0) > ROW_SUM_TOLERANCE
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidOption(f"policy{list(where)} sums to {total[where]:.12g}; probabilities must sum to 1.")
+    return array
+
+
+def _refuse(bad: NDArray[np.bool_], array: Floats, rule: str) -> None:
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidOption(f"policy{list(where)} is {array[where]:g}; {rule}")
+
+
+def _array(policy: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(policy)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise InvalidOption("policy is not an array of numbers; give action numbers or action probabilities.")
+    return array
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise InvalidOption(f"{name} is {value!r}; it must be a number.")
+    return float(value)

@@ -1,0 +1,132 @@
+r"""Undiscounted rewards of a policy: long-run average, expected total over a number of steps, expected curve.
+
+**Average.** The gain :math:`g(s) = \lim_T \frac1T E_s \sum_{t<T} r_\pi(s_t)` exists for every finite chain,
+also periodic and with several recurrent classes, because the Cesàro limit of :math:`P_\pi^t` does. The
+recurrent classes are the strongly connected components that no transition leaves. On a class with stationary
+distribution :math:`\nu` the gain is :math:`\nu \cdot r_\pi`; on the transient states T it is the expectation
+over the class that absorbs, :math:`(I - P_{TT}) g_T = P_{TR} g_R`. The stationary distribution is found by
+state reduction (Grassmann, Taksar & Heyman 1985), which subtracts nothing and therefore has small *relative*
+error in every entry, however rare the state. Direct methods throughout, no stopping rule.
+
+**Total.** :math:`v_n = \sum_{t<n} P^t r` satisfies :math:`v_{m+n} = v_m + P^m v_n`, so n steps cost about
+:math:`2 \log_2 n` products of matrices; for few steps plain iteration is cheaper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from steering.mdp._checks import checked_count, checked_start
+from steering.mdp.evaluation import policy_chain
+from steering.mdp.tabular import Floats, TabularMDP
+
+
+def average_reward(
+    mdp: TabularMDP,
+    policy: ArrayLike,
+    start: ArrayLike | int | None = None,
+    *,
+    rewards: ArrayLike | None = None,
+) -> float:
+    """Long-run average reward of a policy from the start distribution (that of the MDP by default).
+
+    Examples
+    --------
+    >>> mdp = TabularMDP(P=[[[0.0, 1.0]], [[1.0, 0.0]]], reward_mean=[[3.0], [0.0]])
+    >>> average_reward(mdp, [0, 0])
+    1.5
+    """
+    return float(checked_start(mdp, start) @ gain(mdp, policy, rewards=rewards))
+
+
+def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> Floats:
+    """Long-run average reward of a policy from every first state, shape (S,)."""
+    P, r = policy_chain(mdp, policy, rewards=rewards)
+    graph: Any = sparse.csr_array(P > 0.0)
+    count, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    leaving = np.zeros(count, dtype=bool)
+    tails, heads = graph.nonzero()
+    leaving[label[tails[label[tails] != label[heads]]]] = True
+    g = np.zeros(mdp.n_states)
+    for number in np.flatnonzero(~leaving):
+        members = np.flatnonzero(label == number)
+        g[members] = stationary_distribution(P[np.ix_(members, members)]) @ r[members]
+    transient = leaving[label]
+    if transient.any():
+        inside = P[np.ix_(transient, transient)]
+        out = P[np.ix_(transient, ~transient)] @ g[~transient]
+        g[transient] = np.linalg.solve(np.eye(len(inside)) - inside, out)
+    return g
+
+
+def stationary_distribution(P: Floats) -> Floats:
+    """Stationary distribution of an irreducible chain, shape (n,), by state reduction without subtractions.
+
+    Removing the last state n sends what entered it on to where it leads, P_ij + P_in P_nj / sum_{k<n} P_nk;
+    going back, the weight of n is the flow into it over that sum. The diagonal is never used.
+    """
+    n = len(P)
+    M = np.array(P)
+    for k in range(n - 1, 0, -1):
+        into = np.flatnonzero(M[:k, k])
+        M[into, k] /= M[k, :k].sum()
+        M[into, :k] += M[into, k, None] * M[k, :k]
+    weights = np.ones(n)
+    for k in range(1, n):
+        weights[k] = weights[:k] @ M[:k, k]
+        if weights[k] > 1e100:  # chains that climb can differ by more than the range of a float
+            weights[: k + 1] /= weights[k]
+    weights /= weights.sum()
+    return weights
+
+
+def expected_total_reward(
+    mdp: TabularMDP,
+    policy: ArrayLike,
+    steps: int,
+    start: ArrayLike | int | None = None,
+    *,
+    rewards: ArrayLike | None = None,
+) -> float:
+    """Expected sum of the first `steps` rewards of a policy, undiscounted and exact (0 for 0 steps)."""
+    n = checked_count("steps", steps, least=0)
+    P, r = policy_chain(mdp, policy, rewards=rewards)
+    mu = checked_start(mdp, start)
+    if n <= 2 * mdp.n_states:
+        return float(_curve(P, r, mu, n).sum())
+    total, power, block = np.zeros_like(r), P, r
+    while n:  # block = v_m and power = P^m for m = 1, 2, 4, ...
+        if n & 1:
+            total = block + power @ total
+        n >>= 1
+        if n:
+            block = block + power @ block
+            power = power @ power
+    return float(mu @ total)
+
+
+def expected_reward_curve(
+    mdp: TabularMDP,
+    policy: ArrayLike,
+    steps: int,
+    start: ArrayLike | int | None = None,
+    *,
+    rewards: ArrayLike | None = None,
+) -> Floats:
+    """Expected reward of a policy at each of the first `steps` steps, shape (steps,)."""
+    n = checked_count("steps", steps, least=0)
+    P, r = policy_chain(mdp, policy, rewards=rewards)
+    return _curve(P, r, checked_start(mdp, start), n)
+
+
+def _curve(P: Floats, r: Floats, mu: Floats, steps: int) -> Floats:
+    curve = np.empty(steps)
+    for t in range(steps):
+        curve[t] = mu @ r
+        mu = mu @ P
+    return curve
