@@ -1,1 +1,62 @@
-"""STEERING: Stein information directed exploration for finite Markov decision processes."""
+"""STEERING: Stein information directed exploration for finite Markov decision processes.
+
+>>> import steering
+>>> results = steering.run("deepsea:4", "psrl", steps=100, seeds=2)
+>>> results.regret(normalised=True).shape
+(2,)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from steering._version import __version__
+
+if TYPE_CHECKING:
+    from steering.agents import Agent, list_agents, make_agent
+    from steering.envs import Environment, list_envs, make_env
+    from steering.errors import SteeringError
+    from steering.experiments import bayesian_regret, run
+    from steering.mdp import TabularMDP
+    from steering.results import RunResults
+
+# Loaded on first use: `import steering.stein` or the command line's help must not pay for the compiler.
+_HOMES = {
+    "Agent": "steering.agents",
+    "list_agents": "steering.agents",
+    "make_agent": "steering.agents",
+    "Environment": "steering.envs",
+    "list_envs": "steering.envs",
+    "make_env": "steering.envs",
+    "SteeringError": "steering.errors",
+    "bayesian_regret": "steering.experiments",
+    "run": "steering.experiments",
+    "TabularMDP": "steering.mdp",
+    "RunResults": "steering.results",
+}
+
+__all__ = [
+    "Agent",
+    "Environment",
+    "RunResults",
+    "SteeringError",
+    "TabularMDP",
+    "__version__",
+    "bayesian_regret",
+    "list_agents",
+    "list_envs",
+    "make_agent",
+    "make_env",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'steering' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

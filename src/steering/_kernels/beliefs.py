@@ -1,0 +1,171 @@
+"""Compiled conjugate updates and model summaries.
+
+Cells are (s, a, s'). For every cell: ``counts`` n, ``average`` and ``scatter`` of its rewards (mean and sum of
+squared deviations); and the posterior parameters ``alpha = eta + n`` (Dirichlet), ``mu, shape, rate`` (Normal-Gamma;
+its fourth parameter is lambda_0 + n and is never stored). ``prior`` is (mu_0, lambda_0, alpha_0, beta_0).
+"""
+
+import math
+
+from steering._jit import jit
+from steering._kernels.special import digamma
+
+
+@jit
+def normal_gamma_cell(prior, n, average, scatter):
+    """Posterior (mu, shape, rate) of a cell from its sufficient statistics."""
+    mu0, lambda0, alpha0, beta0 = prior
+    weight = lambda0 + n
+    mu = (lambda0 * mu0 + n * average) / weight
+    rate = beta0 + 0.5 * scatter + 0.5 * lambda0 * n * (average - mu0) ** 2 / weight
+    return mu, alpha0 + 0.5 * n, rate
+
+
+@jit
+def observe(prior, data, statistics, posterior, concentrations, scales):
+    """Add transitions one after the other: to the statistics, the posterior, and the evidence for its priors.
+
+    `concentrations` is (grid, evidence): every grid value eta gains the log of its predictive probability
+    (eta + n_y) / (S eta + n). The marginal likelihood of a Dirichlet-multinomial is the product of its predictives,
+    so the evidence is exact at the price of one logarithm a sample and grid point.
+
+    `scales` is (base prior, grid, evidence): rewards measured in units of c turn beta_0 into beta_0 c^2. Of the
+    marginal likelihood only beta_0^alpha_0 / beta_n^alpha_n depends on c, so a sample adds
+    alpha_n log beta_n - alpha_n' log beta_n'. Empty grids cost nothing.
+    """
+    states, actions, rewards, successors = data
+    counts, totals, average, scatter = statistics
+    alpha, mu, shape, rate = posterior
+    etas, eta_evidence = concentrations
+    base, units, unit_evidence = scales
+    S = counts.shape[2]
+    for t in range(states.shape[0]):
+        s, a, y, r = states[t], actions[t], successors[t], rewards[t]
+        n = counts[s, a, y]
+        for g in range(etas.shape[0]):
+            eta_evidence[g] += math.log((etas[g] + n) / (S * etas[g] + totals[s, a]))
+        before = normal_gamma_cell(base, n, average[s, a, y], scatter[s, a, y])
+        n += 1.0
+        counts[s, a, y] = n
+        totals[s, a] += 1.0
+        step = r - average[s, a, y]
+        average[s, a, y] += step / n
+        scatter[s, a, y] += step * (r - average[s, a, y])
+        after = normal_gamma_cell(base, n, average[s, a, y], scatter[s, a, y])
+        for g in range(units.shape[0]):
+            extra = base[3] * (units[g] * units[g] - 1.0)
+            unit_evidence[g] += before[1] * math.log(before[2] + extra) - after[1] * math.log(after[2] + extra)
+        alpha[s, a, y] += 1.0
+        mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(prior, n, average[s, a, y], scatter[s, a, y])
+
+
+@jit
+def refresh_rewards(prior, counts, average, scatter, mu, shape, rate):
+    """Recompute the reward posterior of every cell, after the prior itself changed."""
+    S, A, _ = counts.shape
+    for s in range(S):
+        for a in range(A):
+            for y in range(S):
+                cell = normal_gamma_cell(prior, counts[s, a, y], average[s, a, y], scatter[s, a, y])
+                mu[s, a, y], shape[s, a, y], rate[s, a, y] = cell
+
+
+@jit
+def mean_model(alpha, mu, P, r):
+    """Posterior mean model: P = alpha / sum(alpha) and r(s, a) = sum of P mu. Writes into P and r."""
+    S, A, _ = alpha.shape
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            for y in range(S):
+                total += alpha[s, a, y]
+            reward = 0.0
+            for y in range(S):
+                p = alpha[s, a, y] / total
+                P[s, a, y] = p
+                reward += p * mu[s, a, y]
+            r[s, a] = reward
+
+
+@jit
+def assemble_draw(gammas, precisions, normals, lambda0, counts, mu, rate, P, r):
+    """Turn standard draws into a model: rows gammas / sum, mean rewards mu + z / sqrt(lambda tau), tau = g / beta."""
+    S, A, _ = gammas.shape
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            for y in range(S):
+                total += gammas[s, a, y]
+            if total <= 0.0:  # every gamma underflowed; see draw_rows, which avoids it for small eta
+                gammas[s, a, 0] = 1.0
+                total = 1.0
+            reward = 0.0
+            for y in range(S):
+                p = gammas[s, a, y] / total
+                P[s, a, y] = p
+                if p > 0.0:
+                    weight = lambda0 + counts[s, a, y]
+                    spread = math.sqrt(rate[s, a, y] / (weight * precisions[s, a, y]))
+                    reward += p * (mu[s, a, y] + spread * normals[s, a, y])
+            r[s, a] = reward
+
+
+@jit
+def row_variance(alpha, out):
+    """Sum over s' of Var P(s'|s, a) = sum m (1 - m) / (alpha_0 + 1) for every row."""
+    S, A, _ = alpha.shape
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            squares = 0.0
+            for y in range(S):
+                total += alpha[s, a, y]
+                squares += alpha[s, a, y] * alpha[s, a, y]
+            out[s, a] = (1.0 - squares / (total * total)) / (total + 1.0)
+
+
+@jit
+def row_information(alpha, eta, out):
+    """Mutual information between P(.|s, a) and the next transition of that row.
+
+    I = sum_y m_y [psi(alpha_y + 1) - psi(alpha_0 + 1) - log m_y], m = alpha / alpha_0. Cells that were never seen
+    all have alpha = eta, so their term is computed once.
+    """
+    S, A, _ = alpha.shape
+    unseen = digamma(eta + 1.0) - math.log(eta)
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            gain = 0.0
+            for y in range(S):
+                x = alpha[s, a, y]
+                total += x
+                gain += x * (unseen if x == eta else digamma(x + 1.0) - math.log(x))
+            gain = gain / total - digamma(total + 1.0) + math.log(total)
+            out[s, a] = max(gain, 0.0)
+
+
+@jit
+def local_moments(alpha, counts, mu, rate, shape, lambda0, values, discount, P, spread, noise):
+    """Pieces of the variance of r + discount * V(s') under the posterior, for every (s, a).
+
+    spread = Var_P( sum_y P_y (mu_y + discount V_y) ) = (E f^2 - (E f)^2) / (alpha_0 + 1) under the mean row, and
+    noise = sum_y E[P_y] Var(mean reward), Var = beta / (lambda (alpha - 1)).
+    """
+    S, A, _ = alpha.shape
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            for y in range(S):
+                total += alpha[s, a, y]
+            centre = 0.0
+            reward = 0.0
+            for y in range(S):
+                p = P[s, a, y]
+                centre += p * (mu[s, a, y] + discount * values[y])
+                reward += p * rate[s, a, y] / ((lambda0 + counts[s, a, y]) * (shape[s, a, y] - 1.0))
+            scatter = 0.0
+            for y in range(S):
+                scatter += P[s, a, y] * (mu[s, a, y] + discount * values[y] - centre) ** 2
+            spread[s, a] = scatter / (total + 1.0)
+            noise[s, a] = reward

@@ -1,0 +1,139 @@
+"""What UBE and moment matching share: a normal belief about every Q value, and a fresh draw of it at each step.
+
+Both plan in the posterior mean model, compute a local uncertainty nu(s, a) and propagate it under the greedy policy,
+
+    u(s, a) = nu(s, a) + discount^2 sum_s' E[P(s'|s, a)] u(s', policy(s')),
+
+then act by argmax_a Q(s, a) + zeta sqrt(u(s, a)) z_a with fresh standard normal z. The moments of the Dirichlet and
+Normal-Gamma beliefs are closed forms; `moments="sampled"` estimates them from `samples` drawn models instead, as the
+public implementation does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from steering._kernels import beliefs as kernels
+from steering._kernels import planning, simulate
+from steering.agents.base import Floats, ModelBasedAgent, ModelBasedOptions, choose, in_range
+from steering.beliefs.dirichlet import draw_rows
+from steering.errors import InvalidOption
+from steering.mdp.simulator import Simulator
+
+
+@dataclass(frozen=True)
+class GaussianValueOptions(ModelBasedOptions):
+    """Options of agents that act on a normal belief about Q.
+
+    Attributes
+    ----------
+    zeta
+        Scale of the noise.
+    moments
+        "exact" or "sampled".
+    samples
+        Number of drawn transition tables with moments="sampled".
+    """
+
+    zeta: float = 1.0
+    moments: str = "exact"
+    samples: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        in_range("zeta", self.zeta, 0.0)
+        choose("moments", self.moments, ("exact", "sampled"))
+        in_range("samples", self.samples, 2)
+        if self.normal_gamma[2] <= 1:
+            raise InvalidOption(
+                f"normal_gamma has alpha = {self.normal_gamma[2]}; the variance of a mean reward needs alpha above 1."
+            )
+
+
+class GaussianValueAgent(ModelBasedAgent):
+    """Plan in the mean model, propagate the local uncertainty, act by noisy values."""
+
+    options: GaussianValueOptions
+    mean: Floats
+    std: Floats
+
+    def plan(self) -> None:
+        """Compute the mean and the standard deviation of Q, each (layers, S, A)."""
+        self.belief.refresh()
+        P, r = self.belief.mean_model()
+        V, self.mean = self.solve(P, r)
+        if self.options.moments == "sampled":
+            rows = draw_rows(
+                np.broadcast_to(self.belief.alpha, (self.options.samples, *P.shape)),
+                self.planning_rng,
+                smallest=self.belief.eta,
+            )
+            P = rows.mean(axis=0)
+            local = np.stack([self.sampled_uncertainty(rows, values) for values in V])
+        else:
+            local = np.stack([self.exact_uncertainty(P, values) for values in V])
+        factor = self.problem.discount**2
+        if self.problem.horizon is None:
+            variance = planning.propagate(P, self.policy[0], local[0], factor)[None]
+        else:
+            variance = planning.propagate_finite(P, self.policy, local, factor)
+        self.std = self.noise_scale(np.sqrt(variance))
+
+    @abstractmethod
+    def exact_uncertainty(self, P: Floats, values: Floats) -> Floats:
+        """Local uncertainty nu (S, A) in closed form; `values` (S,) are those of the next states."""
+
+    @abstractmethod
+    def sampled_uncertainty(self, rows: Floats, values: Floats) -> Floats:
+        """The same from drawn tables `rows` of shape (samples, S, A, S)."""
+
+    def noise_scale(self, std: Floats) -> Floats:
+        """Standard deviation of Q from the root of the propagated variance."""
+        return std
+
+    def act(self, state: int, step: int = 0) -> int:
+        """Draw the values of the state and take the best."""
+        dither = self.acting_rng.standard_normal(self.problem.n_actions)
+        scale = self.options.zeta * self.std[step, state]
+        return int(simulate.noisy_argmax(self.mean[step, state], scale, self.problem.mask[state], dither))
+
+    def interact(self, simulator: Simulator, steps: int) -> None:
+        """Act by noisy values, then update the belief with what was seen."""
+        dither = self.acting_rng.standard_normal((steps, self.problem.n_actions))
+        noise, out = simulator.window(steps)
+        simulator.state = simulate.follow_noisy_values(
+            simulator.tables,
+            self.mean,
+            self.options.zeta * self.std,
+            self.problem.mask,
+            simulator.state,
+            noise,
+            dither,
+            *out,
+        )
+        self.belief.observe_many(out)
+
+    def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the normal belief (before the factor zeta)."""
+        mean, std = self.mean.copy(), self.std.copy()
+        mean[:, ~self.problem.mask] = np.nan
+        std[:, ~self.problem.mask] = np.nan
+        return mean, std
+
+    def dirichlet_moments(self, P: Floats, values: Floats) -> tuple[Floats, Floats]:
+        """Var(sum P (mu + discount V)) and sum E[P] Var(mean reward), each (S, A)."""
+        b = self.belief
+        spread, noise = np.empty(b.r.shape), np.empty(b.r.shape)
+        kernels.local_moments(
+            b.alpha, b.counts, b.mu, b.rate, b.shape, b.prior[1], values, self.problem.discount, P, spread, noise
+        )
+        return spread, noise
+
+    def reward_mean_variance(self) -> Floats:
+        """Posterior variance of every mean reward r(s, a, s')."""
+        b = self.belief
+        variance: Floats = b.rate / ((b.prior[1] + b.counts) * (b.shape - 1.0))
+        return variance

@@ -1,0 +1,102 @@
+"""All agents by name. A new agent is one new file and one line here."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import Any
+
+from steering.agents.base import Agent
+from steering.agents.bayesian_q import BayesianQ, BayesianQOptions
+from steering.agents.ids import IDS, IDSOptions
+from steering.agents.moment_matching import MomentMatching, MomentMatchingOptions
+from steering.agents.psrl import PSRL, PSRLOptions
+from steering.agents.q_learning import QLearning, QLearningOptions
+from steering.agents.ube import UBE, UBEOptions
+from steering.errors import InvalidOption, unknown_name
+from steering.spec import Value, describe, parse
+
+AGENTS: dict[str, tuple[type[Agent], type]] = {
+    "q_learning": (QLearning, QLearningOptions),
+    "bayesian_q": (BayesianQ, BayesianQOptions),
+    "ube": (UBE, UBEOptions),
+    "mm": (MomentMatching, MomentMatchingOptions),
+    "psrl": (PSRL, PSRLOptions),
+    "ids": (IDS, IDSOptions),
+}
+
+
+def make_agent(agent: str | Agent, **options: Any) -> Agent:
+    """Build an agent from its name and options.
+
+    Parameters
+    ----------
+    agent
+        For example ``"psrl"`` or ``"ids:information=variance,planning=mean"``. An agent is returned as it is.
+    options
+        The same options as keywords; they win over those in the text.
+
+    Examples
+    --------
+    >>> make_agent("ids:planning=mean", eta=3).options.eta
+    3
+    """
+    if isinstance(agent, Agent):
+        if options:
+            raise InvalidOption("options cannot be added to a finished agent; build it from its name instead.")
+        return agent
+    name, positional, given = parse(agent)
+    if name not in AGENTS:
+        raise unknown_name("agent", name, AGENTS)
+    if positional:
+        raise InvalidOption(f"'{agent}' has a value without a name; write {name}:key=value.")
+    kind, option_class = AGENTS[name]
+    return kind(_build_options(name, option_class, {**given, **options}))
+
+
+def describe_agent(agent: Agent) -> str:
+    """The shortest text from which `make_agent` builds the same agent: its name and the options that were changed."""
+    changed: dict[str, Value] = {
+        field.name: getattr(agent.options, field.name)
+        for field in dataclasses.fields(agent.options)
+        if getattr(agent.options, field.name) != field.default
+    }
+    return describe(agent.name, [], changed)
+
+
+def list_agents() -> list[dict[str, Any]]:
+    """Name, one-line summary and options (name, default, meaning) of every agent."""
+    rows = []
+    for name, (kind, option_class) in AGENTS.items():
+        module = typing.cast(types.ModuleType, __import__(kind.__module__, fromlist=["__doc__"]))
+        options = {field.name: field.default for field in dataclasses.fields(option_class)}
+        summary = (module.__doc__ or "").strip().splitlines()[0]
+        rows.append({"name": name, "summary": summary, "options": options})
+    return rows
+
+
+def _build_options(name: str, option_class: type, given: dict[str, Any]) -> Any:
+    hints = typing.get_type_hints(option_class)
+    values = {}
+    for key, value in given.items():
+        if key not in hints:
+            raise unknown_name(f"option of agent '{name}'", key, hints)
+        values[key] = _checked_type(f"option {key} of agent '{name}'", value, hints[key])
+    try:
+        return option_class(**values)
+    except InvalidOption as error:
+        raise InvalidOption(f"agent '{name}': {error}") from None
+
+
+def _checked_type(what: str, value: Any, hint: Any) -> Any:
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hint in (bool, str) and isinstance(value, hint):
+        return value
+    if typing.get_origin(hint) is tuple and isinstance(value, (tuple, list)):
+        return tuple(value)
+    expected = {float: "a number", int: "a whole number", bool: "true or false", str: "a word"}
+    raise InvalidOption(f"{what} is {value!r}; it must be {expected.get(hint, 'numbers in brackets, as (0, 4, 3, 3)')}.")

@@ -1,0 +1,152 @@
+"""What a model-based agent believes about an MDP: Dirichlet rows and Normal-Gamma rewards, together.
+
+The prior can be learned. With `concentration="learned"` the eta that all rows share is the maximum of its log evidence
+(the Dirichlet-multinomial marginal likelihood of everything seen) plus a weak log-normal pull towards the given eta,
+over a grid of a factor 1.26. With `reward_scale="learned"` the same is done for the unit c in which rewards are
+measured (beta_0 becomes beta_0 c^2). Both are followed sample by sample at the price of one or two logarithms
+for each grid point, and take effect at `refresh`, which an agent calls before it plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering._kernels import beliefs as kernels
+from steering.beliefs.dirichlet import SMALL_CONCENTRATION, checked_concentration, draw_rows
+from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
+from steering.errors import InvalidOption
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Transitions = tuple[Ints, Ints, Floats, Ints]
+
+GRID = np.geomspace(1e-3, 1e3, 61)
+PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
+
+
+class ModelBelief:
+    """Posterior over the transitions and mean rewards of a finite MDP.
+
+    Parameters
+    ----------
+    n_states, n_actions
+        Size of the MDP.
+    eta
+        Dirichlet concentration of every next state.
+    normal_gamma
+        Prior (mu, lambda, alpha, beta) of every reward r(s, a, s').
+    concentration, reward_scale
+        "fixed" or "learned", see above.
+
+    Examples
+    --------
+    >>> belief = ModelBelief(2, 1)
+    >>> belief.observe(0, 0, 1.0, 1)
+    >>> P, r = belief.mean_model()
+    >>> P[0, 0]
+    array([0.33333333, 0.66666667])
+    """
+
+    def __init__(
+        self,
+        n_states: int,
+        n_actions: int,
+        *,
+        eta: float = 1.0,
+        normal_gamma: Sequence[float] = PAPER_PRIOR,
+        concentration: str = "fixed",
+        reward_scale: str = "fixed",
+    ) -> None:
+        self.given_eta = checked_concentration(eta)
+        self.given_prior = checked_prior(normal_gamma)
+        learn_eta = _checked_choice("concentration", concentration)
+        learn_scale = _checked_choice("reward_scale", reward_scale)
+        cells = (n_states, n_actions, n_states)
+        self.eta = self.given_eta
+        self.reward_unit = 1.0
+        self.prior = self.given_prior
+        self.counts: Floats = np.zeros(cells)
+        self.totals: Floats = np.zeros(cells[:2])
+        self.average: Floats = np.zeros(cells)
+        self.scatter: Floats = np.zeros(cells)
+        self.alpha: Floats = np.full(cells, self.eta)
+        self.mu: Floats = np.full(cells, self.prior[0])
+        self.shape: Floats = np.full(cells, self.prior[2])
+        self.rate: Floats = np.full(cells, self.prior[3])
+        self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
+        self._eta_evidence = -0.5 * (np.log(self._etas / self.given_eta) / PULL) ** 2
+        self._units = np.sort(np.append(GRID, 1.0)) if learn_scale else np.empty(0)
+        self._unit_evidence = -0.5 * (np.log(self._units) / PULL) ** 2
+        self._statistics = (self.counts, self.totals, self.average, self.scatter)
+        self._posterior = (self.alpha, self.mu, self.shape, self.rate)
+        self._buffers: tuple[Floats, Floats, Floats] | None = None
+        self.P: Floats = np.empty(cells)
+        self.r: Floats = np.empty(cells[:2])
+
+    def observe(self, state: int, action: int, reward: float, next_state: int) -> None:
+        """Add one transition."""
+        self.observe_many(
+            (np.array([state]), np.array([action]), np.array([reward], dtype=np.float64), np.array([next_state]))
+        )
+
+    def observe_many(self, transitions: Transitions) -> None:
+        """Add transitions (states, actions, rewards, next states) in their order."""
+        if not np.isfinite(transitions[2]).all():
+            where = int(np.flatnonzero(~np.isfinite(transitions[2]))[0])
+            raise InvalidOption(f"reward number {where} is {transitions[2][where]}; rewards must be finite numbers.")
+        kernels.observe(
+            self.prior,
+            transitions,
+            self._statistics,
+            self._posterior,
+            (self._etas, self._eta_evidence),
+            (self.given_prior, self._units, self._unit_evidence),
+        )
+
+    def refresh(self) -> None:
+        """Move to the concentration and reward unit with the largest evidence, where they are learned."""
+        if self._etas.size:
+            eta = float(self._etas[int(np.argmax(self._eta_evidence))])
+            if eta != self.eta:
+                self.eta = eta
+                np.add(self.counts, eta, out=self.alpha)
+        if self._units.size:
+            unit = float(self._units[int(np.argmax(self._unit_evidence))])
+            if unit != self.reward_unit:
+                self.reward_unit = unit
+                mu, lam, alpha, beta = self.given_prior
+                self.prior = (mu, lam, alpha, beta * unit**2)
+                kernels.refresh_rewards(
+                    self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate
+                )
+
+    def mean_model(self) -> tuple[Floats, Floats]:
+        """Posterior mean P (S, A, S) and r (S, A); the arrays are reused by the next call."""
+        kernels.mean_model(self.alpha, self.mu, self.P, self.r)
+        return self.P, self.r
+
+    def draw_model(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """One posterior draw of P (S, A, S) and r (S, A); the arrays are reused by the next call."""
+        if self._buffers is None:
+            cells = self.counts.shape
+            self._buffers = (np.empty(cells), np.empty(cells), np.empty(cells))
+        gammas, precisions, normals = self._buffers
+        if self.eta >= SMALL_CONCENTRATION:
+            rng.standard_gamma(self.alpha, out=gammas)
+        else:
+            gammas[:] = draw_rows(self.alpha, rng, smallest=self.eta)
+        rng.standard_gamma(self.shape, out=precisions)
+        rng.standard_normal(out=normals)
+        kernels.assemble_draw(
+            gammas, precisions, normals, self.prior[1], self.counts, self.mu, self.rate, self.P, self.r
+        )
+        return self.P, self.r
+
+
+def _checked_choice(name: str, value: str) -> bool:
+    if value not in ("fixed", "learned"):
+        raise InvalidOption(f"{name} is '{value}'; choose 'fixed' or 'learned'.")
+    return value == "learned"
