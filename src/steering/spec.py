@@ -6,8 +6,8 @@ The same grammar everywhere (Python, command line, sweep files)::
     widenarrow:1,12              -> ("widenarrow", [1, 12], {})
     ids:information=variance     -> ("ids", [], {"information": "variance"})
 
-Values are read as whole number, number, true/false, none, ``(1, 2, 3)`` lists in round brackets, else text. No code
-is ever evaluated.
+Values are read as whole number, number, true/false, none, ``(1, 2, 3)`` lists in round brackets, else text.
+No code is ever evaluated.
 """
 
 from __future__ import annotations

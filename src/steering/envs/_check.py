@@ -1,4 +1,4 @@
-"""Checks of the options of environments; each refusal is one sentence with the option, its value and its range."""
+"""Checks of options; each refusal is one sentence with the option, its value and its range."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steering.errors import InvalidOption
-
-MAX_ENTRIES = 2**28
-"""Largest number of entries of an (S, A, S) array that is built: 2 GB in double precision."""
+from steering.mdp.tabular import MAX_ENTRIES
 
 
 def whole(what: str, value: object, least: int, most: int | None = None) -> int:

@@ -1,9 +1,9 @@
 """An environment: a finite MDP together with the setting in which an agent meets it.
 
-Two settings. *Continuing* (``horizon=None``): one long trajectory, values are discounted,
-``V(s) = E sum_t gamma^t r_t``, and a model-based agent replans every `replan_every` steps. *Episodic* (``horizon=H``):
-after H steps the state is drawn anew from the start distribution, values are ``E sum_{t<H} gamma^t r_t`` with gamma = 1
-unless another discount is given.
+Two settings. *Continuing* (``horizon=None``): one long trajectory, values are discounted, ``V(s) = E sum_t
+gamma^t r_t``, and a model-based agent replans every `replan_every` steps. *Episodic* (``horizon=H``): after H
+steps the state is drawn anew from the start distribution, values are ``E sum_{t<H} gamma^t r_t`` with gamma =
+1 unless another discount is given.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ States i = 0 .. n-1, actions 0 (left) and 1 (right), start in state 0, d = 0.1 e
                    i -> max(i - 1, 0)    with probability 1/n      reward N(-d, d^2)
     right from n-1: success (1 - 1/n) returns to state 0           reward N(1, d^2)
 
-*Dense* rewards use the same moves; a successful right from state i pays N((i + 1) / n, d^2), so progress pays in
-proportion to how far it got, the last one pays 1 as before, and always swimming right stays optimal.
+*Dense* rewards use the same moves; a successful right from state i pays N((i + 1) / n, d^2), so progress pays
+in proportion to how far it got, the last one pays 1 as before, and always swimming right stays optimal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> T
     Parameters
     ----------
     n
-        Number of states, at least 3 (with two, a success and a failure of the last state would lead to the same state).
+        Number of states, at least 3 (with two, a success and a failure of the last state would lead to the
+        same state).
     reward
         ``"sparse"`` (the paper) or ``"dense"`` (a successful right from state i pays (i + 1) / n).
     delta

@@ -1,18 +1,19 @@
 """GridDeepSea: the N x N deep sea of bsuite, one row further down at every step.
 
-State ``row * n + column``, start in the top left corner (state 0). Two actions; in every cell one of them is "right"::
+State ``row * n + column``, start in the top left corner (state 0). Two actions; in every cell one of them is
+"right"::
 
     right:  column -> min(column + 1, n - 1)   reward -move_cost / n;   +1 in column n - 1
     left:   column -> max(column - 1, 0)       reward 0
     then row -> row + 1; from the bottom row the next state is state 0 again
 
-Only cells with column <= row can be reached, so +1 is paid in the bottom right corner alone. The optimal return of an
-episode of n steps is 1 - move_cost. *Stochastic*: right moves with probability 1 - 1/n only (it pays and costs the same
-when it fails, and the column stays), and rewards in the two corners of the bottom row have N(0, 1) noise; the optimal
-return is (1 - 1/n)^(n - 1) - move_cost.
+Only cells with column <= row can be reached, so +1 is paid in the bottom right corner alone. The optimal
+return of an episode of n steps is 1 - move_cost. *Stochastic*: right moves with probability 1 - 1/n only (it
+pays and costs the same when it fails, and the column stays), and rewards in the two corners of the bottom row
+have N(0, 1) noise; the optimal return is (1 - 1/n)^(n - 1) - move_cost.
 
-The setting is episodic with horizon n unless another horizon is given; as the bottom row leads back to the start, the
-continuing setting (``horizon=none``) is the same falling again and again.
+The setting is episodic with horizon n unless another horizon is given; as the bottom row leads back to the
+start, the continuing setting (``horizon=none``) is the same falling again and again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def grid_deep_sea(
     stochastic
         Whether right fails with probability 1/n and the bottom corners are noisy.
     mapping_seed
-        Which action is "right" in each cell, as bsuite draws it from this seed; None makes it action 1 everywhere.
+        Which action is "right" in each cell, as bsuite draws it from this seed; None makes it action 1
+        everywhere.
     move_cost
         Cost of n moves to the right.
     """
@@ -70,4 +72,4 @@ def _action_right(n: int, mapping_seed: int | None) -> np.ndarray:
         return np.ones((n, n), dtype=np.int64)
     seed = _check.whole("mapping_seed of griddeepsea", mapping_seed, 0, 2**32 - 1)
     # The legacy generator, whose stream is frozen, so that a seed gives the grid that bsuite has for it.
-    return np.random.RandomState(seed).binomial(1, 0.5, (n, n))  # noqa: NPY002
+    return np.random.RandomState(seed).binomial(1, 0.5, (n, n))

@@ -7,8 +7,8 @@ For every state s and action a, independently::
     m            ~  N(mu, 1 / (lambda tau))            for every s'
     reward of (s, a, s')  ~  N(m, 1 / tau)
 
-with Normal-Gamma parameters (mu, lambda, alpha, beta). The paper prints (0, 1, 1, 4); the code that it used has
-(0, 1, 4, 4), which is the default here.
+with Normal-Gamma parameters (mu, lambda, alpha, beta). The paper prints (0, 1, 1, 4); the code that it used
+has (0, 1, 4, 4), which is the default here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def sample_prior_mdp(
 def _dirichlet_rows(rng: np.random.Generator, kappa: float, shape: tuple[int, int, int]) -> Floats:
     """Rows of Dirichlet(kappa) along the last axis, by normalised gamma draws; safe for tiny kappa.
 
-    ``log Gamma(kappa) draw = log Gamma(kappa + 1) draw + log(U) / kappa`` cannot underflow, and only the ratios matter.
+    ``log Gamma(kappa) draw = log Gamma(kappa + 1) draw + log(U) / kappa`` cannot underflow, and only the
+    ratios matter.
     """
     logs = np.log(rng.gamma(kappa + 1.0, size=shape)) + np.log1p(-rng.random(shape)) / kappa
     rows = np.exp(logs - logs.max(axis=-1, keepdims=True))

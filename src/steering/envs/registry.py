@@ -1,8 +1,8 @@
 """Environments by name: ``make_env("deepsea:15")``, and how to add one.
 
 An environment is a function that returns a `TabularMDP`, in a file of its own, and one line in `ENTRIES`: its
-parameters, their defaults and its summary are read from the function. Positional parameters may be given as values
-(``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments alike.
+parameters, their defaults and its summary are read from the function. Positional parameters may be given as
+values (``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments alike.
 """
 
 from __future__ import annotations
@@ -102,8 +102,9 @@ def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **op
         Text such as ``"deepsea:15"``, ``"priormdp:4,2,seed=0"``, ``"gym:FrozenLake-v1,is_slippery=false"`` or
         ``"file:my.npz"``; or an object.
     **options
-        `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, and the parameters of the
-        environment named. ``make_env("deepsea:8", horizon=8)`` is the same as ``make_env("deepsea:8,horizon=8")``.
+        `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, and the parameters
+        of the environment named. ``make_env("deepsea:8", horizon=8)`` is the same as
+        ``make_env("deepsea:8,horizon=8")``.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """RiverSwim: swim against the current to the right bank, or rest at the left one for a little.
 
-States 0 .. n-1, actions 0 (left, with the current: i -> max(i - 1, 0) for certain) and 1 (right, against it)::
+States 0 .. n-1, actions 0 (left, with the current: i -> max(i - 1, 0) for certain) and 1 (right, against
+it)::
 
     variant "osband" (Osband, Russo and Van Roy, 2013)        right: left / stay / right
         state 0                                                       -   / 0.4  / 0.6
@@ -14,8 +15,9 @@ States 0 .. n-1, actions 0 (left, with the current: i -> max(i - 1, 0) for certa
         state n-1                                                     0.7 / 0.3  / -
         start in state 1 or 2, each with probability 1/2
 
-Left in state 0 pays `left_reward` = 5/1000 and right in state n-1 pays `right_reward` = 1, whatever the outcome; all
-else pays 0, without noise. Strehl and Littman scale these as 5 and 10,000: ``left_reward=5,right_reward=10000``.
+Left in state 0 pays `left_reward` = 5/1000 and right in state n-1 pays `right_reward` = 1, whatever the
+outcome; all else pays 0, without noise. Strehl and Littman scale these as 5 and 10,000:
+``left_reward=5,right_reward=10000``.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def river_swim(
     n
         Number of states, at least 3; 6 is the classic.
     variant
-        ``"osband"`` (Osband et al. 2013) or ``"strehl"`` (Strehl and Littman 2008): probabilities and start state.
+        ``"osband"`` (Osband et al. 2013) or ``"strehl"`` (Strehl and Littman 2008): probabilities and start
+        state.
     left_reward, right_reward
         Reward of left in the first state and of right in the last one.
     """

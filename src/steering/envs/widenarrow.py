@@ -6,9 +6,10 @@ States 0 .. 2n; state s moves to s + 1 whatever is done, the last one moves to 0
     narrow state 2 i + 1:  one action    reward N(mu_n, sigma^2)
     last   state 2 n:      one action    reward exactly 0
 
-The dynamics are trivial; what must be learned is which of the W actions pay. The paper's text and the code that it
-builds on disagree on that: in the code one action (number 0) has the high mean and the others the low one
-(``odd="one-high"``, the default), in the text one has the low mean and the others the high one (``odd="one-low"``).
+The dynamics are trivial; what must be learned is which of the W actions pay. The paper's text and the code
+that it builds on disagree on that: in the code one action (number 0) has the high mean and the others the low
+one (``odd="one-high"``, the default), in the text one has the low mean and the others the high one
+(``odd="one-low"``).
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def wide_narrow(
     sigma
         Standard deviation of all rewards but the last state's, which pays exactly 0.
     odd
-        ``"one-high"``: action 0 pays mu_h, the others mu_l; ``"one-low"``: action 0 pays mu_l, the others mu_h.
+        ``"one-high"``: action 0 pays mu_h, the others mu_l; ``"one-low"``: action 0 pays mu_l, the others
+        mu_h.
     """
     n = _check.whole("n of widenarrow", n, 1)
     w = _check.whole("w of widenarrow", w, 1)
