@@ -2,8 +2,12 @@
 
 from steering.envs.base import Environment
 from steering.envs.deepsea import deep_sea
+from steering.envs.from_gym import estimate_mdp, from_gym
 from steering.envs.griddeepsea import grid_deep_sea
+from steering.envs.gym_env import TabularEnv
+from steering.envs.live import LiveGym
 from steering.envs.priormdp import prior_mdp, sample_prior_mdp
+from steering.envs.registration import register_all
 from steering.envs.registry import EnvInfo, list_envs, make_env
 from steering.envs.riverswim import river_swim
 from steering.envs.widenarrow import wide_narrow
@@ -11,11 +15,16 @@ from steering.envs.widenarrow import wide_narrow
 __all__ = [
     "EnvInfo",
     "Environment",
+    "LiveGym",
+    "TabularEnv",
     "deep_sea",
+    "estimate_mdp",
+    "from_gym",
     "grid_deep_sea",
     "list_envs",
     "make_env",
     "prior_mdp",
+    "register_all",
     "river_swim",
     "sample_prior_mdp",
     "wide_narrow",

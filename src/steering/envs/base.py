@@ -21,6 +21,9 @@ from steering.envs import _check
 from steering.errors import InvalidOption, UnsupportedEnvironment
 from steering.mdp.tabular import TabularMDP
 
+SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
+"""Options that every environment takes; they are fields of `Environment`."""
+
 DISCOUNT_CONTINUING = 0.9
 DISCOUNT_EPISODIC = 1.0
 
@@ -139,6 +142,15 @@ def default_discount(horizon: int | None) -> float:
     return DISCOUNT_CONTINUING if horizon is None else DISCOUNT_EPISODIC
 
 
+def changed_settings(usual: Environment, actual: Environment) -> dict[str, Any]:
+    """Return the settings of `actual` that its name must state, because they are not those of `usual`."""
+    changed = {key: getattr(actual, key) for key in SETTINGS if getattr(actual, key) != getattr(usual, key)}
+    changed.pop("discount", None)
+    if actual.discount != default_discount(actual.horizon):  # else it is implied by the horizon
+        changed = {"discount": actual.discount, **changed}
+    return changed
+
+
 def discrete_sizes(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:
     """Return (S, A) of an environment with `Discrete` spaces; refuse every other."""
     sizes = []
@@ -146,8 +158,8 @@ def discrete_sizes(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:
         space = getattr(env, f"{what}_space", None)
         if not isinstance(space, gymnasium.spaces.Discrete):
             raise UnsupportedEnvironment(
-                f"the {what} space of {env.unwrapped.__class__.__name__} is {type(space).__name__}; tabular agents "
-                "need Discrete observation and action spaces."
+                f"the {what} space of {type(env.unwrapped).__name__} is {type(space).__name__}; tabular "
+                "agents need Discrete observation and action spaces."
             )
         sizes.append(int(space.n))
     return sizes[0], sizes[1]

@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from steering import spec
-from steering.envs.base import Environment, default_discount
+from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
 from steering.envs.deepsea import deep_sea
+from steering.envs.from_gym import from_gym
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.priormdp import prior_mdp
 from steering.envs.riverswim import river_swim
 from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnknownName, UnsupportedEnvironment, unknown_name
+from steering.mdp import io
 from steering.mdp.tabular import TabularMDP
-
-SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
-"""Options that every environment takes; they become fields of `Environment`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Entry:
     ----------
     build
         Returns the MDP; its signature and docstring are the documentation of the environment.
+    gym
+        Name in Gymnasium, without ``steering/`` and version.
+    example
+        Values of the required parameters for an example, and the defaults in Gymnasium.
     always
         Keyword parameters written in the canonical name even at their default.
     settings
@@ -47,6 +51,8 @@ class Entry:
     """
 
     build: Callable[..., TabularMDP]
+    gym: str
+    example: Mapping[str, int]
     always: tuple[str, ...] = ()
     settings: Callable[[TabularMDP], dict[str, Any]] = lambda mdp: {}
 
@@ -68,11 +74,15 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {
-    "deepsea": Entry(deep_sea),
-    "widenarrow": Entry(wide_narrow, settings=lambda mdp: {"replan_every": mdp.n_states}),
-    "priormdp": Entry(prior_mdp, always=("seed",)),
-    "riverswim": Entry(river_swim),
-    "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+    "deepsea": Entry(deep_sea, "DeepSea", {"n": 8}),
+    "widenarrow": Entry(
+        wide_narrow, "WideNarrow", {"n": 1, "w": 12}, settings=lambda mdp: {"replan_every": mdp.n_states}
+    ),
+    "priormdp": Entry(prior_mdp, "PriorMDP", {"n_states": 4, "n_actions": 2}, always=("seed",)),
+    "riverswim": Entry(river_swim, "RiverSwim", {"n": 6}),
+    "griddeepsea": Entry(
+        grid_deep_sea, "GridDeepSea", {"n": 10}, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}
+    ),
 }
 
 
@@ -117,10 +127,8 @@ def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **op
         return _changed(env, options)
     if isinstance(env, TabularMDP):
         _refuse_unknown("an MDP", options, SETTINGS)
-        return Environment(name=_mdp_name(env), mdp=env, **options)
+        return _with_settings(_mdp_name(env), env, {}, options)
     if isinstance(env, gymnasium.Env):
-        from steering.envs.from_gym import from_gym
-
         return from_gym(env, **options)
     if not isinstance(env, str):
         raise UnsupportedEnvironment(
@@ -145,8 +153,8 @@ def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) ->
     entry = ENTRIES[name]
     if len(values) > len(entry.positional):
         raise InvalidOption(
-            f"{name} takes {len(entry.positional)} plain values ({', '.join(entry.positional)}), {len(values)} were "
-            "given; write the others as key=value."
+            f"{name} takes {len(entry.positional)} plain value(s) ({', '.join(entry.positional)}), "
+            f"{len(values)} were given; write the others as key=value."
         )
     _refuse_unknown(name, options, (*entry.parameters, *SETTINGS))
     arguments = dict(zip(entry.positional, values, strict=False))
@@ -158,57 +166,49 @@ def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) ->
         if parameter.default is not inspect.Parameter.empty:
             arguments.setdefault(key, parameter.default)
         elif key not in arguments:
-            raise InvalidOption(f"{name} needs {key}; write for example {name}:{_example(entry)}.")
+            raise InvalidOption(f"{name} needs {key}; write for example {_example(name)}.")
     mdp = entry.build(**arguments)
-    usual = entry.settings(mdp)
-    settings = {**usual, **{key: value for key, value in options.items() if key in SETTINGS}}
-    return Environment(name=_canonical(name, arguments, mdp, settings), mdp=mdp, **settings)
+    written = {
+        key: _plain(arguments[key])
+        for key, parameter in entry.parameters.items()
+        if key not in entry.positional and (key in entry.always or arguments[key] != parameter.default)
+    }
+    text = spec.describe(name, [_plain(arguments[key]) for key in entry.positional], written)
+    settings = {key: value for key, value in options.items() if key in SETTINGS}
+    return _with_settings(text, mdp, entry.settings(mdp), settings)
 
 
-def _canonical(name: str, arguments: dict[str, Any], mdp: TabularMDP, settings: dict[str, Any]) -> str:
-    """Text that gives the same environment again: positional values, then only what differs from the defaults."""
-    entry = ENTRIES[name]
-    written: dict[str, Any] = {}
-    for key, parameter in entry.parameters.items():
-        value = arguments[key]
-        if key not in entry.positional and (key in entry.always or value != parameter.default):
-            written[key] = _plain(value)
-    usual = Environment(name=name, mdp=mdp, **entry.settings(mdp))
-    written.update(_changed_settings(usual, Environment(name=name, mdp=mdp, **settings)))
-    return spec.describe(name, [_plain(arguments[key]) for key in entry.positional], written)
-
-
-def _changed_settings(usual: Environment, actual: Environment) -> dict[str, Any]:
-    changed = {key: getattr(actual, key) for key in SETTINGS if getattr(actual, key) != getattr(usual, key)}
-    if changed.get("discount") == default_discount(actual.horizon):
-        del changed["discount"]  # implied by the horizon
-    elif actual.discount != default_discount(actual.horizon):
-        changed["discount"] = actual.discount  # not implied: 0.9 with a horizon, say
-    return {key: changed[key] for key in SETTINGS if key in changed}
+def _with_settings(
+    name: str, mdp: TabularMDP, usual: dict[str, Any], settings: dict[str, Any]
+) -> Environment:
+    """Return the environment; its name states the settings that differ from the usual ones."""
+    actual = Environment(name=name, mdp=mdp, **{**usual, **settings})
+    changed = changed_settings(Environment(name=name, mdp=mdp, **usual), actual)
+    if not changed:
+        return actual
+    joint = "," if ":" in name else ":"
+    return actual.replace(name=name + joint + spec.describe("", [], changed)[1:])
 
 
 def _from_file(text: str, options: dict[str, Any]) -> Environment:
-    """Read ``file:PATH[,setting=value...]``; commas and equal signs that are not settings belong to the path."""
-    path = text.partition(":")[2].strip()
-    given: dict[str, Any] = {}
-    while True:
-        head, comma, last = path.rpartition(",")
-        key = last.partition("=")[0].strip()
-        if not comma or key not in SETTINGS:
-            break
-        given = _merged(text, spec.parse(f"file:{last}")[2], given)
-        path = head
+    path, given = _split_file(text)
     if not path:
         raise InvalidOption(f"'{text}' has no path; write file:PATH with a .npz or .json file.")
     options = _merged(text, given, options)
     _refuse_unknown("a file", options, SETTINGS)
-    from steering.mdp import io
+    return _with_settings(f"file:{path}", io.load(Path(path)), {}, options)
 
-    mdp = io.load(Path(path))
-    usual = Environment(name=f"file:{path}", mdp=mdp)
-    changed = _changed_settings(usual, usual.replace(**_with_discount(options)))
-    name = ",".join([usual.name, *(f"{key}={spec.describe_value(value)}" for key, value in changed.items())])
-    return Environment(name=name, mdp=mdp, **options)
+
+def _split_file(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``file:PATH[,setting=value...]``; commas that do not begin a setting belong to the path."""
+    path = text.partition(":")[2].strip()
+    given: dict[str, Any] = {}
+    while True:
+        head, comma, last = path.rpartition(",")
+        if not comma or last.partition("=")[0].strip() not in SETTINGS:
+            return path, given
+        given = _merged(text, spec.parse(f"file:{last}")[2], given)
+        path = head
 
 
 def _from_gym_text(text: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
@@ -219,41 +219,46 @@ def _from_gym_text(text: str, values: list[spec.Value], options: dict[str, Any])
     )
     if colon is not None:
         raise InvalidOption(
-            f"'{colon}' would import a module; text may only name registered ids, so import the module yourself and "
-            "give make_env the environment that gymnasium.make returns."
+            f"'{colon}' would import a module; text may only name registered ids, so import the module yourself "
+            "and give make_env the environment that gymnasium.make returns."
         )
-    from steering.envs.from_gym import from_gym
-
     return from_gym(values[0], **options)
 
 
 def _changed(env: Environment, options: dict[str, Any]) -> Environment:
+    """Return the environment with other options: made again from its name where that gives the same one."""
     if not options:
         return env
-    try:
-        again = make_env(env.name)
-    except SteeringError:
-        again = None
-    if again is not None and again == env:
-        kind = env.name.partition(":")[0]
-        if kind not in ("gym", "file"):
-            name, values, given = spec.parse(env.name)
-            positional = ENTRIES[name].positional
-            return make_env(name, **{**dict(zip(positional, values, strict=False)), **given, **options})
+    kind = env.name.partition(":")[0]
+    if kind == "mdp" and env.mdp is not None:
+        return make_env(env.mdp, **{**spec.parse(env.name)[2], **options})
+    if _is_described(env):
+        if kind == "file":
+            path, given = _split_file(env.name)
+            return _with_settings(f"file:{path}", env.table, {}, {**given, **options})
+        name, values, given = spec.parse(env.name)
+        if kind == "gym":
+            return _from_gym_text(env.name, values, {**given, **options})
+        positional = dict(zip(ENTRIES[name].positional, values, strict=False))
+        return _from_entry(name, [], {**positional, **given, **options})
     _refuse_unknown(f"'{env.name}'", options, SETTINGS)
-    episodic = options.get("horizon", env.horizon) is not None
-    if env.make_gym is not None and env.mdp is not None and episodic != env.episodic:
+    if env.make_gym is not None and env.mdp is not None and "horizon" in options:
         raise InvalidOption(
-            f"the table of '{env.name}' was made for the {'episodic' if env.episodic else 'continuing'} setting; make "
-            "it again from Gymnasium with the horizon wanted."
+            f"the table of '{env.name}' was made for its horizon; give the horizon to from_gym."
         )
-    if env.discount == default_discount(env.horizon) and "horizon" in options:
-        options = {"discount": None, **options}
-    return env.replace(**options)
+    return env.replace(**{**_discount_of(env), **options})
 
 
-def _with_discount(options: dict[str, Any]) -> dict[str, Any]:
-    return {"discount": None, **options}
+def _discount_of(env: Environment) -> dict[str, Any]:
+    """Discount to keep under another horizon: one that was chosen, not one that the old horizon implied."""
+    return {"discount": None if env.discount == default_discount(env.horizon) else env.discount}
+
+
+def _is_described(env: Environment) -> bool:
+    try:
+        return make_env(env.name) == env
+    except SteeringError:
+        return False
 
 
 def _merged(text: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,14 +289,13 @@ def _parameter_text(entry: Entry) -> str:
     return ", ".join(parts)
 
 
-def _example(entry: Entry) -> str:
-    return ",".join(
-        {"n": "8", "w": "12", "n_states": "4", "n_actions": "2"}.get(key, "1") for key in entry.positional
-    )
+def _example(name: str) -> str:
+    return spec.describe(name, list(ENTRIES[name].example.values()), {})
 
 
 def _mdp_name(mdp: TabularMDP) -> str:
     digest = hashlib.blake2b(digest_size=6)
     for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
-        digest.update(memoryview(array).cast("B"))
+        digest.update(array.view(np.uint8).data)
+    digest.update(repr((mdp.state_names, mdp.action_names)).encode())
     return f"mdp:{mdp.n_states}x{mdp.n_actions}-{digest.hexdigest()}"

@@ -1,4 +1,5 @@
-"""WideNarrow: a deterministic cycle through wide states with many actions and narrow ones with a single action.
+"""WideNarrow: a deterministic cycle through wide states with many actions and narrow ones with a single
+action.
 
 States 0 .. 2n; state s moves to s + 1 whatever is done, the last one moves to 0. With i = 0 .. n-1::
 

@@ -146,6 +146,8 @@ def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, A
         data = stream.read(size)
         if stream.read(1):
             _refuse(path, f"array '{key}' has data after its end")
+    if dtype.kind == "b":  # any byte but 0 is true; NumPy would keep a stray 2 and count it twice
+        return np.not_equal(np.frombuffer(data, dtype=np.uint8, count=count), 0).reshape(shape)
     return np.frombuffer(data, dtype=dtype, count=count).reshape(shape)
 
 

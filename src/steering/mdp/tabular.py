@@ -126,7 +126,7 @@ class TabularMDP:
     @cached_property
     def rewards(self) -> Floats:
         """Expected reward r(s, a) = sum over s' of P(s'|s, a) reward_mean(s, a, s'), shape (S, A)."""
-        r = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
+        r: Floats = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
         r.flags.writeable = False
         return r
 
