@@ -32,10 +32,12 @@ _CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_directory()
 
 def jit(function: F) -> F:
     """Compile a function of arrays and numbers (`numba.njit`, cached, releasing the interpreter lock)."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_DIR
+    config: Any = numba.config
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = _CACHE_DIR
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compile_: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+        compiled: F = compile_(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous
     return compiled

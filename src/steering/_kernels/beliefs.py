@@ -54,9 +54,13 @@ def observe(prior, data, statistics, posterior, concentrations, scales):
         after = normal_gamma_cell(base, n, average[s, a, y], scatter[s, a, y])
         for g in range(units.shape[0]):
             extra = base[3] * (units[g] * units[g] - 1.0)
-            unit_evidence[g] += before[1] * math.log(before[2] + extra) - after[1] * math.log(after[2] + extra)
+            unit_evidence[g] += before[1] * math.log(before[2] + extra) - after[1] * math.log(
+                after[2] + extra
+            )
         alpha[s, a, y] += 1.0
-        mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(prior, n, average[s, a, y], scatter[s, a, y])
+        mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(
+            prior, n, average[s, a, y], scatter[s, a, y]
+        )
 
 
 @jit

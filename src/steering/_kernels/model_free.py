@@ -10,7 +10,7 @@ import numpy as np
 
 from steering._jit import jit
 from steering._kernels.simulate import step
-from steering._kernels.special import digamma, inverse_log_minus_digamma, log_minus_digamma
+from steering._kernels.special import inverse_log_minus_digamma, log_minus_digamma
 
 # Gauss-Legendre nodes and weights of one panel.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)

@@ -128,7 +128,17 @@ class GaussianValueAgent(ModelBasedAgent):
         b = self.belief
         spread, noise = np.empty(b.r.shape), np.empty(b.r.shape)
         kernels.local_moments(
-            b.alpha, b.counts, b.mu, b.rate, b.shape, b.prior[1], values, self.problem.discount, P, spread, noise
+            b.alpha,
+            b.counts,
+            b.mu,
+            b.rate,
+            b.shape,
+            b.prior[1],
+            values,
+            self.problem.discount,
+            P,
+            spread,
+            noise,
         )
         return spread, noise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import types
+import importlib
 import typing
 from typing import Any
 
@@ -35,7 +35,7 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
     agent
         For example ``"psrl"`` or ``"ids:information=variance,planning=mean"``. An agent is returned as it is.
     options
-        The same options as keywords; they win over those in the text.
+        The same options as keywords.
 
     Examples
     --------
@@ -51,6 +51,9 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
         raise unknown_name("agent", name, AGENTS)
     if positional:
         raise InvalidOption(f"'{agent}' has a value without a name; write {name}:key=value.")
+    twice = sorted(given.keys() & options.keys())
+    if twice:
+        raise InvalidOption(f"option '{twice[0]}' of '{agent}' is given twice; keep one of them.")
     kind, option_class = AGENTS[name]
     return kind(_build_options(name, option_class, {**given, **options}))
 
@@ -69,7 +72,7 @@ def list_agents() -> list[dict[str, Any]]:
     """Name, one-line summary and options (name, default, meaning) of every agent."""
     rows = []
     for name, (kind, option_class) in AGENTS.items():
-        module = typing.cast(types.ModuleType, __import__(kind.__module__, fromlist=["__doc__"]))
+        module = importlib.import_module(kind.__module__)
         options = {field.name: field.default for field in dataclasses.fields(option_class)}
         summary = (module.__doc__ or "").strip().splitlines()[0]
         rows.append({"name": name, "summary": summary, "options": options})
@@ -99,4 +102,6 @@ def _checked_type(what: str, value: Any, hint: Any) -> Any:
     if typing.get_origin(hint) is tuple and isinstance(value, (tuple, list)):
         return tuple(value)
     expected = {float: "a number", int: "a whole number", bool: "true or false", str: "a word"}
-    raise InvalidOption(f"{what} is {value!r}; it must be {expected.get(hint, 'numbers in brackets, as (0, 4, 3, 3)')}.")
+    raise InvalidOption(
+        f"{what} is {value!r}; it must be {expected.get(hint, 'numbers in brackets, as (0, 4, 3, 3)')}."
+    )

@@ -89,10 +89,9 @@ class DirichletRows:
     def covariance_of(self, f: ArrayLike, g: ArrayLike) -> Floats:
         """Cov(f'q, g'q) of two linear functions of a row; f and g broadcast against the table."""
         m = self.mean()
-        f, g = np.asarray(f, dtype=np.float64), np.asarray(g, dtype=np.float64)
-        f = f - (m * f).sum(axis=-1, keepdims=True)
-        g = g - (m * g).sum(axis=-1, keepdims=True)
-        covariance: Floats = (m * f * g).sum(axis=-1) / (self._strength() + 1)
+        centred = [np.asarray(x, dtype=np.float64) for x in (f, g)]
+        centred = [x - (m * x).sum(axis=-1, keepdims=True) for x in centred]
+        covariance: Floats = (m * centred[0] * centred[1]).sum(axis=-1) / (self._strength() + 1)
         return covariance
 
     def variance_of(self, f: ArrayLike) -> Floats:

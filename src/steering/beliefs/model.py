@@ -89,7 +89,12 @@ class ModelBelief:
     def observe(self, state: int, action: int, reward: float, next_state: int) -> None:
         """Add one transition."""
         self.observe_many(
-            (np.array([state]), np.array([action]), np.array([reward], dtype=np.float64), np.array([next_state]))
+            (
+                np.array([state]),
+                np.array([action]),
+                np.array([reward], dtype=np.float64),
+                np.array([next_state]),
+            )
         )
 
     def observe_many(self, transitions: Transitions) -> None:

@@ -6,8 +6,8 @@ sum of squared deviations q (sufficient statistics, kept for every cell),
     lambda' = lambda + n,                    mu'   = (lambda mu + n r) / lambda',
     alpha'  = alpha + n / 2,                 beta' = beta + q / 2 + lambda n (r - mu)^2 / (2 lambda').
 
-The marginal of the mean is Student-t with 2 alpha' degrees of freedom, centre mu' and scale^2 = beta' / (alpha' lambda');
-its variance beta' / (lambda' (alpha' - 1)) exists for alpha' > 1. The next reward is Student-t with
+The marginal of the mean is Student-t with 2 alpha' degrees of freedom, centre mu' and
+scale^2 = beta' / (alpha' lambda'); its variance beta' / (lambda' (alpha' - 1)) exists for alpha' > 1. The next reward is Student-t with
 scale^2 = beta' (lambda' + 1) / (alpha' lambda').
 """
 
@@ -124,7 +124,8 @@ class NormalGammaCells:
     def log_predictive(self, reward: ArrayLike) -> Floats:
         """Log density of the next reward of every cell."""
         scale = np.sqrt(self.rate * (self.lam + 1) / (self.shape * self.lam))
-        density: Floats = np.asarray(student_t.logpdf(reward, df=2 * self.shape, loc=self.mu, scale=scale))
+        point = np.asarray(reward, dtype=np.float64)
+        density: Floats = np.asarray(student_t.logpdf(point, df=2 * self.shape, loc=self.mu, scale=scale))
         return density
 
     def log_marginal(self) -> float:

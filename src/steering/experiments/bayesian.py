@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from steering.agents import Agent, describe_agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption
-from steering.experiments.run import Progress, run
+from steering.experiments.runner import Progress, run
 from steering.experiments.seeds import checked_seeds
 from steering.results import mean_interval
 
@@ -58,7 +58,12 @@ class BayesianRegret:
     def table(self) -> pd.DataFrame:
         """One row for each MDP."""
         return pd.DataFrame(
-            {"prior": self.prior, "agent": self.agent, "mdp": list(self.mdp_seeds), "regret": self.curves[:, -1]}
+            {
+                "prior": self.prior,
+                "agent": self.agent,
+                "mdp": list(self.mdp_seeds),
+                "regret": self.curves[:, -1],
+            }
         )
 
 

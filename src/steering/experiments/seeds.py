@@ -1,7 +1,7 @@
 """Random streams of a run: one for every purpose, each a function of the seed alone.
 
-Generators are PCG64 seeded by ``SeedSequence(seed, spawn_key=(purpose,))``. What the environment draws does not depend on
-what the agent draws, so two agents with one seed meet the same noise.
+Generators are PCG64 seeded by ``SeedSequence(seed, spawn_key=(purpose,))``. What the environment draws does not
+depend on what the agent draws, so two agents with one seed meet the same noise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def environment_streams(seed: int) -> EnvironmentStreams:
 
 def checked_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
     """Seeds as a tuple: a number K means 0, ..., K - 1."""
-    if isinstance(seeds, bool) or isinstance(seeds, (float, str)):
+    if isinstance(seeds, (bool, float, str)):
         raise InvalidOption(f"seeds is {seeds!r}; give a whole number of seeds or a list of whole numbers.")
     if isinstance(seeds, (int, np.integer)):
         if seeds < 1:

@@ -104,7 +104,7 @@ class RunResults:
         return self.regret_curve(normalised=normalised, kind=kind)[:, -1]
 
     def oracle_total(self) -> float:
-        """The oracle's expected total reward; refuses when it is not positive, for then no ratio to it has a meaning."""
+        """The oracle's expected total reward; refused when it is not positive: no ratio to it has a meaning then."""
         if self.oracle_expected is None:
             raise NotAvailable(f"the oracle of '{self.environment}' is not known: it gives only samples.")
         total = float(self.oracle_expected.sum())
@@ -155,5 +155,6 @@ class RunResults:
             "mean": mean,
             "low": low,
             "high": high,
-            "seconds": float(self.seconds.mean()),
+            # The median: the first run of a process may have waited for the compiler.
+            "seconds": float(np.median(self.seconds)),
         }

@@ -6,6 +6,7 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -251,7 +252,9 @@ def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) 
 def _oracle_rewards(world: _World, seed: int) -> Floats:
     """Rewards of the oracle under the same noise as the agent of this seed."""
     environment, oracle = world.environment, world.oracle
-    assert environment.mdp is not None and world.tables is not None and oracle is not None
+    assert environment.mdp is not None
+    assert world.tables is not None
+    assert oracle is not None
     simulator = Simulator(environment.mdp, world.tables, world.steps, environment_streams(seed))
     if environment.horizon is None:
         simulator.begin_episode()
@@ -265,7 +268,8 @@ def _oracle_rewards(world: _World, seed: int) -> Floats:
 
 def _value_gap(world: _World, agent: Agent, state: int) -> float:
     environment, oracle = world.environment, world.oracle
-    assert environment.mdp is not None and oracle is not None
+    assert environment.mdp is not None
+    assert oracle is not None
     if environment.horizon is None:
         V = planners.evaluate(environment.mdp, agent.policy[0], environment.discount)
     else:
@@ -276,7 +280,7 @@ def _value_gap(world: _World, agent: Agent, state: int) -> float:
 def _count_visits(states: Ints, actions: Ints, edges: Ints, problem: Problem) -> Floats:
     cells = states * problem.n_actions + actions
     size = problem.n_states * problem.n_actions
-    counts = [np.bincount(cells[low:high], minlength=size) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    counts = [np.bincount(cells[low:high], minlength=size) for low, high in itertools.pairwise(edges)]
     return np.array(counts, dtype=np.float64).reshape(-1, problem.n_states, problem.n_actions)
 
 
@@ -296,7 +300,10 @@ def _collect(
         optimal = world.oracle.Q.copy()
         optimal[:, ~environment.mask] = np.nan
         snapshots = QSnapshots(
-            times[:n], np.array([one.q_mean[:n] for one in runs]), np.array([one.q_std[:n] for one in runs]), optimal
+            times[:n],
+            np.array([one.q_mean[:n] for one in runs]),
+            np.array([one.q_std[:n] for one in runs]),
+            optimal,
         )
     return RunResults(
         environment=environment.name,

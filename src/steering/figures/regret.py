@@ -1,0 +1,79 @@
+"""Regret over time of several agents on one environment: mean over seeds and its 95 % bootstrap band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from steering.errors import InvalidOption, NotAvailable
+from steering.figures import style
+from steering.results import RunResults, curve_interval
+
+POINTS = 200
+
+
+def data(runs: Sequence[RunResults]) -> pd.DataFrame:
+    """Tidy table with columns agent, step, mean, low, high, at up to 200 evenly spaced steps.
+
+    Curves are normalised regret where it exists, else raw regret, else received reward; `attrs["measure"]` says which,
+    and `attrs` also holds the environment and the number of seeds.
+    """
+    if not runs:
+        raise InvalidOption("a regret figure needs at least one run.")
+    measure = runs[0].summary()["measure"]
+    frames = []
+    for one in runs:
+        if measure == "reward":
+            curves = np.cumsum(one.rewards, axis=1)
+        else:
+            curves = one.regret_curve(normalised=measure == "normalised_regret")
+        at = np.unique(np.linspace(0, one.steps - 1, min(POINTS, one.steps)).round().astype(int))
+        mean, low, high = curve_interval(curves[:, at])
+        frames.append(pd.DataFrame({"agent": one.agent, "step": at + 1, "mean": mean, "low": low, "high": high}))
+    table = pd.concat(frames, ignore_index=True)
+    table.attrs = {"measure": measure, "environment": runs[0].environment, "seeds": len(runs[0].seeds)}
+    return table
+
+
+def draw(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw what `data` returns."""
+    agents = list(dict.fromkeys(table["agent"]))
+    for agent, line in zip(agents, style.lines(agents), strict=True):
+        rows = table[table["agent"] == agent]
+        colour = style.colour(agent)
+        axes.plot(rows["step"], rows["mean"], color=colour, linestyle=line, label=style.label(agent), linewidth=1.6)
+        axes.fill_between(rows["step"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
+    names = {
+        "normalised_regret": "cumulative regret / oracle's total reward",
+        "realised_regret": "cumulative regret (reward units)",
+        "reward": "cumulative reward",
+    }
+    axes.set_xlabel("step")
+    axes.set_ylabel(names[table.attrs["measure"]])
+    seeds = table.attrs["seeds"]
+    axes.set_title(
+        f"{table.attrs['environment']}, {seeds} seed{'s' if seeds > 1 else ''}, band: 95 % bootstrap of the mean"
+    )
+    axes.margins(x=0.01)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize="small")
+
+
+def save(runs: Sequence[RunResults], path: str | Path) -> Path:
+    """Write the figure to a file; its ending says the format (png, svg, pdf)."""
+    target = Path(path)
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    if target.suffix.lstrip(".") not in canvas.get_supported_filetypes():
+        raise NotAvailable(f"figures cannot be written as '{target.suffix}'; use .png, .svg or .pdf.")
+    draw(figure.add_subplot(), data(runs))
+    # No date in the file: the same results give the same bytes.
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(target.suffix, {})
+    figure.savefig(target, dpi=150, metadata=metadata)
+    return target
