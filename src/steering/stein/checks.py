@@ -24,9 +24,7 @@ def as_floats(values: ArrayLike, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidDistribution(
-            f"{name} is not an array of numbers; give a list or array of numbers."
-        ) from None
+        raise InvalidDistribution(f"{name} is not an array of numbers; give a list or array of numbers.") from None
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InvalidDistribution(
             f"{name} has shape {array.shape}; its last axis must run over the outcomes, at least one of them."
@@ -77,9 +75,7 @@ def as_counts(values: ArrayLike, name: str = "counts") -> Array:
     if not good.all():
         where = first_where(~good)
         value = counts[~good][0]
-        raise InvalidDistribution(
-            f"{name}{where} is {value:g}; counts are whole numbers, none of them negative."
-        )
+        raise InvalidDistribution(f"{name}{where} is {value:g}; counts are whole numbers, none of them negative.")
     return counts
 
 
@@ -90,8 +86,7 @@ def as_positive(values: ArrayLike, name: str) -> Array:
     if not good.all():
         where = first_where(~good)
         raise InvalidDistribution(
-            f"{name}{where} is {array[~good][0]:g}; it must be a positive finite number, so change that"
-            f" entry."
+            f"{name}{where} is {array[~good][0]:g}; it must be a positive finite number, so change that entry."
         )
     return array
 
@@ -108,8 +103,7 @@ def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:
             np.broadcast_shapes(a.shape, b.shape)
         except ValueError:
             raise InvalidDistribution(
-                f"the leading axes of {name_a} {a.shape} and {name_b} {b.shape} do not broadcast;"
-                " make them equal or 1."
+                f"the leading axes of {name_a} {a.shape} and {name_b} {b.shape} do not broadcast; make them equal or 1."
             ) from None
 
 

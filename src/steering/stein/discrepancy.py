@@ -109,9 +109,7 @@ def discrepancy_from_counts(
     return _scalar(finite((total - own) / (n * (n - 1.0)), "the U-statistic"))
 
 
-def stein_kernel(
-    q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming"
-) -> Array:
+def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming") -> Array:
     """The matrices ``kappa(y, y') = T_q[y] L T_q[y']'`` of shape (..., S, S), positive semi-definite."""
     op, base = get_operator(operator), get_kernel(kernel)
     q = as_pmf(q, "q")

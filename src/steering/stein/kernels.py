@@ -97,9 +97,7 @@ class GramKernel(BaseKernel):
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-            raise InvalidOption(
-                f"a Gram matrix must be square, not of shape {matrix.shape}; give an S x S array."
-            )
+            raise InvalidOption(f"a Gram matrix must be square, not of shape {matrix.shape}; give an S x S array.")
         if not np.isfinite(matrix).all():
             raise InvalidOption("the Gram matrix has an entry that is not finite; remove it.")
         scale = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
@@ -109,8 +107,7 @@ class GramKernel(BaseKernel):
         least = float(np.linalg.eigvalsh(matrix)[0])
         if least < -1e-10 * scale * len(matrix):
             raise InvalidOption(
-                f"the Gram matrix has the eigenvalue {least:.3g} < 0; a kernel must be positive"
-                f" semi-definite."
+                f"the Gram matrix has the eigenvalue {least:.3g} < 0; a kernel must be positive semi-definite."
             )
         matrix.setflags(write=False)
         object.__setattr__(self, "matrix", matrix)

@@ -188,9 +188,7 @@ class Reversible(Operator):
         """
         matrix: Any = sp.csr_array(graph)  # the stubs of SciPy know too little of sparse comparisons
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InvalidOption(
-                f"a neighbourhood graph must be a square matrix, not of shape {matrix.shape}."
-            )
+            raise InvalidOption(f"a neighbourhood graph must be a square matrix, not of shape {matrix.shape}.")
         pattern = (matrix != 0).astype(np.int8)
         if (pattern != pattern.T).nnz:
             raise InvalidOption("the neighbourhood graph is not symmetric; add the missing reverse edges.")
@@ -203,8 +201,7 @@ class Reversible(Operator):
         super().check(q)
         if self.size is not None and q.shape[-1] != self.size:
             raise InvalidOption(
-                f"the neighbourhood graph has {self.size} nodes and q has {q.shape[-1]} outcomes; make"
-                f" them equal."
+                f"the neighbourhood graph has {self.size} nodes and q has {q.shape[-1]} outcomes; make them equal."
             )
 
     def _weights(self, qy: Array, qz: Array, zeros: bool) -> Array:
@@ -344,8 +341,6 @@ square_root = Reversible(
     shortcut=_sqrt_all_pairs,
 )
 minimum = Reversible("min", lambda qy, qz: 1.0 / np.maximum(qy, qz))
-gibbs = Reversible(
-    "gibbs", lambda qy, qz: np.ones(np.broadcast(qy, qz).shape), False, shortcut=_gibbs_all_pairs
-)
+gibbs = Reversible("gibbs", lambda qy, qz: np.ones(np.broadcast(qy, qz).shape), False, shortcut=_gibbs_all_pairs)
 for _operator in (barker, square_root, minimum, gibbs):
     register_operator(_operator)

@@ -1,0 +1,312 @@
+r"""Posterior Stein information: the expected discrepancy under a Dirichlet posterior, E_{q ~ Dir(alpha)}
+DSD(p, q).
+
+The data distribution p is fixed (``"mean"``: m = alpha / alpha_0; ``"empirical"``: counts / n) or an
+independent second
+``"draw"`` from the same posterior. With kernels ``L = a I + b 11'``:
+
+gibbs, any kernel, exactly. ``Cov q = (diag m - m m') / (alpha_0 + 1)``, so
+
+    E (q - p)' L (q - p) = tr(L Cov q) + (m - p)' L (m - p)         (a draw: 2 tr(L Cov q))
+
+barker, by one-dimensional quadrature. ``w_z = sum_{y != z} (p_y + p_z) B_yz - (S - 1) p_z`` with
+``B_yz = q_z / (q_y + q_z) ~ Beta(alpha_z, alpha_y)`` and ``sum_z w_z = 0``, so the information is ``a sum_z
+E w_z^2``. Its mean is
+``E w_z = sum_y (p_y alpha_z - p_z alpha_y) / (alpha_y + alpha_z)``, zero for the posterior mean; its
+variance has Beta variances
+on the diagonal, and given ``G_z = g`` all ratios with centre z are independent (`steering.stein.ratios`), so
+with c_y = p_y + p_z
+
+    Var w_z = E_g[(sum_y c_y (h_y(g) - E B_yz))^2] + sum_y c_y^2 (Var B_yz - Var_g h_y(g)).
+
+Outcomes with the same (alpha, p) are one group: the cost is by the number of groups, not by S. Error below
+1e-9 relative. For
+a draw, ``E_p DSD(p, q) = (alpha_0 DSD(m, q) + sum_y m_y kappa_q(y, y)) / (alpha_0 + 1)``, and kappa is of
+the same form.
+
+difference, in closed form: ``q(v z) / q(z)`` has second moment ``alpha_vz (alpha_vz + 1) / ((alpha_z - 1)
+(alpha_z - 2))``, infinite
+unless alpha_z > 2 wherever p_z > 0: asked for less, `DivergentExpectation` names the entry. With the usual
+prior eta = 1 every
+unseen outcome has alpha = 1, so around the posterior mean the expectation never exists. ``sqrt`` needs
+alpha_z > 1 likewise.
+
+Everything else by Monte Carlo, with its standard error on request.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from steering.errors import InvalidOption
+from steering.stein.checks import Array, as_counts, as_positive, finite, first_where, same_outcomes
+from steering.stein.discrepancy import KernelLike
+from steering.stein.errors import DivergentExpectation, InvalidDistribution
+from steering.stein.kernels import BaseKernel, TwoParameter, get_kernel
+from steering.stein.operators import Operator, Reversible, barker, get_operator, gibbs
+from steering.stein.ratios import gamma_ratio_mean, gamma_rule
+
+Reference = Literal["mean", "empirical", "draw"]
+
+
+def posterior_information(
+    alpha: ArrayLike,
+    counts: ArrayLike | None = None,
+    operator: str | Operator = "barker",
+    kernel: KernelLike = "exp-hamming",
+    reference: Reference = "mean",
+    draws: int | None = None,
+    rng: np.random.Generator | int | None = None,
+    empty: Literal["error", "mean"] = "error",
+    return_error: bool = False,
+) -> Array | float | tuple[Array | float, Array | float]:
+    """Expected discrepancy E[DSD(p, q)] over q ~ Dirichlet(alpha), for every row.
+
+    Parameters
+    ----------
+    alpha
+        Posterior parameters along the last axis (prior plus counts); leading axes are rows.
+    counts
+        Observed counts, needed for ``reference="empirical"``.
+    operator, kernel
+        As in `discrepancy`.
+    reference
+        What stands for the data: ``"mean"`` (posterior mean), ``"empirical"`` or ``"draw"`` (an independent
+        draw).
+    draws
+        None takes the exact way where there is one (gibbs, barker, difference) and 1000 draws elsewhere; a
+        number asks for
+        Monte Carlo with so many draws.
+    rng
+        Generator or seed for Monte Carlo; needed when draws are made, so that results can be repeated.
+    empty
+        What the empirical row is without any counts: refuse, or take the posterior mean.
+    return_error
+        Also return the standard error (zero for the exact ways).
+
+    Raises
+    ------
+    DivergentExpectation
+        Where the expectation is infinite.
+    """
+    op, base = get_operator(operator), get_kernel(kernel)
+    alpha = as_positive(alpha, "alpha")
+    p = _reference_rows(alpha, counts, reference, empty)
+    _refuse_divergent(op, alpha, p)
+    if draws is None and has_exact(op, base, reference):
+        value = _exact(alpha, p, op, base)
+        error: Array = np.zeros_like(value)
+    else:
+        value, error = _monte_carlo(alpha, p, op, base, 1000 if draws is None else draws, rng)
+    value = finite(value, "the posterior information")
+    if value.ndim == 0:
+        return (float(value), float(error)) if return_error else float(value)
+    return (value, error) if return_error else value
+
+
+def posterior_information_rows(
+    counts: ArrayLike,
+    eta: float,
+    kernel: KernelLike = "exp-hamming",
+    reference: Literal["mean", "empirical"] = "mean",
+) -> Array:
+    """Barker information of all rows under Dirichlet(eta + counts), compiled: the one to call in a loop.
+
+    The same quantity as ``posterior_information(eta + counts, counts, reference=..., empty="mean")`` with
+    coarser
+    quadrature: relative error at most 1e-3 for eta from 1e-3 to 1e3 and counts up to 1e6. Thirty rows of
+    fifteen outcomes
+    take tens of microseconds.
+
+    Parameters
+    ----------
+    counts
+        Observed counts along the last axis.
+    eta
+        Prior concentration of every outcome.
+    kernel
+        A two-parameter kernel (``exp-hamming``, ``delta``).
+    reference
+        ``"mean"`` or ``"empirical"``; rows without counts use the mean.
+    """
+    from steering.stein._kernels import barker_information_rows  # Numba is only loaded when it is used
+
+    base = get_kernel(kernel)
+    if not isinstance(base, TwoParameter):
+        raise InvalidOption("posterior_information_rows needs kernel='exp-hamming' or 'delta', not a Gram matrix.")
+    if reference not in ("mean", "empirical"):
+        raise InvalidOption(f"reference must be 'mean' or 'empirical' here, not '{reference}'.")
+    counts = as_counts(counts)
+    concentration = float(as_positive(eta, "eta")[0])
+    rows = np.ascontiguousarray(counts.reshape(-1, counts.shape[-1]))
+    out: Array = barker_information_rows(rows, concentration, base.a, reference == "empirical")
+    return out.reshape(counts.shape[:-1])
+
+
+def has_exact(operator: Operator, kernel: BaseKernel, reference: str) -> bool:
+    """Whether the expectation is computed without sampling."""
+    if operator is gibbs:
+        return True
+    if operator is barker:
+        return isinstance(kernel, TwoParameter)
+    return operator.name == "difference" and isinstance(kernel, TwoParameter) and reference != "draw"
+
+
+def _reference_rows(alpha: Array, counts: ArrayLike | None, reference: str, empty: str) -> Array | None:
+    """Rows p, or None for a second draw."""
+    if reference == "draw":
+        return None
+    mean = np.asarray(alpha / alpha.sum(-1, keepdims=True))
+    if reference == "mean":
+        return mean
+    if reference != "empirical":
+        raise InvalidOption(f"reference must be 'mean', 'empirical' or 'draw', not '{reference}'.")
+    if counts is None:
+        raise InvalidOption("reference='empirical' needs counts=; give the observed counts of each row.")
+    counts = as_counts(counts)
+    same_outcomes(counts, alpha, "counts", "alpha")
+    counts = np.broadcast_to(counts, np.broadcast_shapes(counts.shape, alpha.shape))
+    n = counts.sum(-1, keepdims=True)
+    if not n.min() > 0 and empty != "mean":
+        raise InvalidDistribution(
+            f"row {first_where(n[..., 0] == 0)} has no samples, so it has no empirical distribution;"
+            f" leave it out or"
+            " pass empty='mean' to use the posterior mean there."
+        )
+    return np.where(n > 0, counts / np.maximum(n, 1.0), mean)
+
+
+def _refuse_divergent(op: Operator, alpha: Array, p: Array | None) -> None:
+    limit = {"difference": 2.0, "sqrt": 1.0}.get(op.name)
+    if limit is None or alpha.shape[-1] == 1:
+        return
+    bad = (alpha <= limit) & (True if p is None else p > 0)
+    if bad.any():
+        raise DivergentExpectation(
+            f"under this posterior operator '{op.name}' has an infinite expected discrepancy, because alpha"
+            f"{first_where(bad)} = {np.broadcast_to(alpha, bad.shape)[bad][0]:g} is not above {limit:g}"
+            f" where the"
+            " reference has mass; use operator='barker', whose expectation always exists."
+        )
+
+
+def _exact(alpha: Array, p: Array | None, op: Operator, base: BaseKernel) -> Array:
+    if op is gibbs:
+        return _gibbs(alpha, p, base)
+    assert isinstance(base, TwoParameter)
+    if op.name == "difference":
+        assert p is not None
+        return _difference(alpha, p, base)
+    shape = alpha.shape if p is None else np.broadcast_shapes(alpha.shape, p.shape)
+    rows = np.broadcast_to(alpha, shape).reshape(-1, shape[-1])
+    refs = [None] * len(rows) if p is None else list(np.broadcast_to(p, shape).reshape(-1, shape[-1]))
+    values = [_barker_row(row, ref) for row, ref in zip(rows, refs, strict=True)]
+    return base.a * np.array(values).reshape(shape[:-1])
+
+
+def _gibbs(alpha: Array, p: Array | None, base: BaseKernel) -> Array:
+    total = alpha.sum(-1, keepdims=True)
+    m = alpha / total
+    diagonal = np.diagonal(base.gram(alpha.shape[-1]))
+    spread = (m @ diagonal - base.quadratic(m)) / (total[..., 0] + 1.0)
+    return np.asarray(2.0 * spread if p is None else spread + base.quadratic(m - p))
+
+
+def _difference(alpha: Array, p: Array, base: TwoParameter) -> Array:
+    """``r_z = q(v z) / q(z)``; neighbouring ratios telescope, all others are independent."""
+    n = alpha.shape[-1]
+    alpha, p = np.broadcast_arrays(alpha, p)
+    if n == 1:
+        return np.zeros(alpha.shape[:-1])
+    ahead, p_ahead = np.roll(alpha, -1, -1), np.roll(p, -1, -1)
+    safe = np.where(p > 0, alpha, 3.0)
+    first = ahead / (safe - 1.0)
+    second = first * (ahead + 1.0) / (safe - 2.0)
+    mean = p_ahead - p * first
+    spread = p**2 * (second - first**2)
+    if n == 2:
+        product = np.ones_like(first)  # r_0 r_1 = 1
+    else:
+        product = np.roll(alpha, -2, -1) / (safe - 1.0)  # r_z r_vz = q(v v z) / q(z)
+    neighbours = (p * p_ahead * (product - first * np.roll(first, -1, -1))).sum(-1)
+    cross = neighbours if n == 2 else 2.0 * neighbours
+    square = (mean**2 + spread).sum(-1)
+    return np.asarray(base.a * square + base.b * (mean.sum(-1) ** 2 + spread.sum(-1) + cross))
+
+
+def _barker_row(alpha: Array, p: Array | None) -> float:
+    """``sum_z E w_z^2`` of one row, grouped by equal (alpha, p)."""
+    mean = alpha / alpha.sum()
+    pairs = np.stack([alpha, mean if p is None else p], -1)
+    groups, size = np.unique(pairs, axis=0, return_counts=True)
+    a, ref, size = groups[:, 0], groups[:, 1], size.astype(float)
+    centred = own = 0.0
+    for z in range(len(a)):
+        others = size - (np.arange(len(a)) == z)
+        weight = ref + ref[z]
+        drift = float(others @ ((ref * a[z] - ref[z] * a) / (a + a[z])))
+        spread, beta_var = _centre_variances(a, others, z, np.stack([weight, np.ones_like(weight)]))
+        centred += size[z] * (drift**2 + spread[0])
+        if p is None:
+            # kappa_q(z, z) / a = (sum_y C_y)^2 + sum_y C_y^2 with C_y = q_y / (q_y + q_z) = 1 - B_yz
+            c = a / (a + a[z])
+            squares = float(others @ (beta_var + c**2))
+            own += size[z] * ref[z] * (float(others @ c) ** 2 + spread[1] + squares)
+    total = float(alpha.sum())
+    return centred if p is not None else (total * centred + own) / (total + 1.0)
+
+
+def _centre_variances(a: Array, others: Array, z: int, coefficients: Array) -> tuple[Array, Array]:
+    """Variance of ``sum_y c_y B_yz`` for each row of coefficients, and the Beta variances of B_yz."""
+    log_g, weights = gamma_rule(float(a[z]))
+    mean = a[z] / (a + a[z])
+    beta_var = mean * (1.0 - mean) / (a + a[z] + 1.0)
+    centred = gamma_ratio_mean(a[None, :], log_g[:, None]) - mean
+    sums = centred @ (others * coefficients).T
+    single = beta_var - weights @ centred**2
+    return weights @ sums**2 + (coefficients**2 * others) @ single, beta_var
+
+
+def _monte_carlo(
+    alpha: Array, p: Array | None, op: Operator, base: BaseKernel, draws: int, rng: np.random.Generator | int | None
+) -> tuple[Array, Array]:
+    if draws < 2:
+        raise InvalidOption(f"draws must be at least 2, not {draws}, so that an error can be stated.")
+    if rng is None:
+        raise InvalidOption("Monte Carlo needs rng=; give a seed or a numpy Generator so that it can be repeated.")
+    rng = np.random.default_rng(rng)
+    shape = alpha.shape if p is None else np.broadcast_shapes(alpha.shape, p.shape)
+    alpha = np.broadcast_to(alpha, shape)
+    total, square = np.zeros(shape[:-1]), np.zeros(shape[:-1])
+    for _ in range(draws):
+        logits = log_gamma_draw(alpha, rng)
+        q = special.softmax(logits, -1)
+        ref = special.softmax(log_gamma_draw(alpha, rng), -1) if p is None else p
+        if isinstance(op, Reversible) and op.name == "barker" and op.edges is None:
+            w = _barker_from_logits(ref, logits)
+        else:
+            op.check(q)
+            w = op.flow(np.broadcast_to(ref, shape), q)
+        value = base.quadratic(w)
+        total += value
+        square += value**2
+    mean = total / draws
+    variance = np.maximum(square / draws - mean**2, 0.0) * draws / (draws - 1.0)
+    return mean, np.sqrt(variance / draws)
+
+
+def log_gamma_draw(alpha: Array, rng: np.random.Generator) -> Array:
+    """Logarithms of independent Gamma(alpha) draws, exact where the draw itself would underflow."""
+    boosted = np.log(rng.standard_gamma(alpha + 1.0))
+    return np.asarray(boosted - rng.standard_exponential(alpha.shape) / alpha)
+
+
+def _barker_from_logits(p: Array, logits: Array) -> Array:
+    """``w`` from log q, so that ratios of probabilities below the smallest number are still right."""
+    ratio = special.expit(logits[..., None, :] - logits[..., :, None])  # [y, z] = q_z / (q_y + q_z)
+    flow = p[..., :, None] * ratio - p[..., None, :] * (1.0 - ratio)
+    return np.asarray(flow.sum(-2))
