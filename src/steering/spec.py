@@ -14,6 +14,9 @@ from __future__ import annotations
 
 from steering.errors import InvalidOption
 
+MAX_DEPTH = 8
+"""Deepest nesting of round brackets."""
+
 Value = int | float | bool | str | None | tuple["Value", ...]
 
 
@@ -39,9 +42,7 @@ def parse(text: str) -> tuple[str, list[Value], dict[str, Value]]:
         key, equals, value = part.partition("=")
         if not equals:
             if options:
-                raise InvalidOption(
-                    f"in '{text}', '{part}' stands after a key=value option; put it before them."
-                )
+                raise InvalidOption(f"in '{text}', '{part}' stands after a key=value option; put it before them.")
             positional.append(_value(part))
             continue
         key = key.strip()
@@ -60,6 +61,8 @@ def _split(rest: str, text: str) -> list[str]:
         depth += (char == "(") - (char == ")")
         if depth < 0:
             break
+        if depth > MAX_DEPTH:
+            raise InvalidOption(f"a value has more than {MAX_DEPTH} round brackets inside each other; use fewer.")
         if char == "," and depth == 0:
             parts.append(rest[start:i])
             start = i + 1
@@ -85,7 +88,11 @@ def _value(text: str) -> Value:
 
 
 def describe(name: str, positional: list[Value], options: dict[str, Value]) -> str:
-    """Write a description back as text; `parse(describe(...))` gives the same parts."""
+    """Write a description back as text.
+
+    `parse` gives the same parts again, as long as texts among the values have no comma, equal sign or bracket and
+    do not read as a number, true, false or none.
+    """
     parts = [describe_value(value) for value in positional]
     parts += [f"{key}={describe_value(value)}" for key, value in options.items()]
     return f"{name}:{','.join(parts)}" if parts else name

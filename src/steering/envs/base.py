@@ -60,9 +60,7 @@ class Environment:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InvalidOption(
-                f"name is {self.name!r}; an environment needs a text of at least one character."
-            )
+            raise InvalidOption(f"name is {self.name!r}; an environment needs a text of at least one character.")
         if self.mdp is not None and not isinstance(self.mdp, TabularMDP):
             raise InvalidOption(f"mdp is of type {type(self.mdp).__name__}; it must be a TabularMDP or None.")
         if self.mdp is None and self.make_gym is None:

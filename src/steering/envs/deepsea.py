@@ -7,8 +7,10 @@ States i = 0 .. n-1, actions 0 (left) and 1 (right), start in state 0, d = 0.1 e
                    i -> max(i - 1, 0)    with probability 1/n      reward N(-d, d^2)
     right from n-1: success (1 - 1/n) returns to state 0           reward N(1, d^2)
 
-*Dense* rewards use the same moves; a successful right from state i pays N((i + 1) / n, d^2), so progress pays
-in proportion to how far it got, the last one pays 1 as before, and always swimming right stays optimal.
+*Dense* rewards use the same moves, but every successful right pays: N(1/n, d^2) before the last state and
+N(1, d^2) in the last one, as before. So progress pays at once, and always swimming right stays optimal. (Paying
+in proportion to the state, (i + 1) / n, would not keep that: next to the last state it is then better to turn
+back and forth than to start again.)
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> T
         Number of states, at least 3 (with two, a success and a failure of the last state would lead to the
         same state).
     reward
-        ``"sparse"`` (the paper) or ``"dense"`` (a successful right from state i pays (i + 1) / n).
+        ``"sparse"`` (the paper) or ``"dense"`` (every successful right pays at least 1/n).
     delta
         Cost of swimming right and standard deviation of every reward; ``0.1 exp(-n / 4)`` by default.
     """
@@ -48,5 +50,5 @@ def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> T
     P[i, RIGHT, ahead] = 1.0 - 1.0 / n
     mean = np.zeros((n, 2, n))
     mean[i, RIGHT, back] = -d
-    mean[i, RIGHT, ahead] = (i + 1) / n if reward == "dense" else np.where(i == n - 1, 1.0, -d)
+    mean[i, RIGHT, ahead] = np.where(i == n - 1, 1.0, 1.0 / n if reward == "dense" else -d)
     return TabularMDP(P=P, reward_mean=mean, reward_std=d, action_names=("left", "right"))

@@ -165,14 +165,13 @@ def _maker(env: gymnasium.Env[Any, Any] | str, kwargs: dict[str, Any]) -> tuple[
         raise UnsupportedEnvironment(f"{type(env).__name__} is neither a Gymnasium environment nor an id.")
     if kwargs:
         raise InvalidOption(
-            f"option '{next(iter(kwargs))}' cannot be given with an environment object; give it to"
-            f" gymnasium.make."
+            f"option '{next(iter(kwargs))}' cannot be given with an environment object; give it to gymnasium.make."
         )
     return functools.partial(copy.deepcopy, env), _id_options(env)
 
 
 def _id_options(env: gymnasium.Env[Any, Any]) -> dict[str, Any] | None:
-    """Return the id and options that make an equal environment again; None if it cannot be seen that they do."""
+    """Return the id and options that make an equal environment again; None where that cannot be shown."""
     if env.spec is None or not _is_transparent(env):
         return None
     try:

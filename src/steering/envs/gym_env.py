@@ -61,9 +61,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self._state = 0
         self._time = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[int, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Draw the first state of an episode."""
         super().reset(seed=seed)
         self._state, self._time = self._draw(self._start), 0

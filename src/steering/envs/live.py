@@ -45,9 +45,7 @@ class LiveGym:
     (0, (1, 0.0, False))
     """
 
-    def __init__(
-        self, make_gym: Callable[[], gymnasium.Env[Any, Any]], seed: int, *, episodic: bool = False
-    ) -> None:
+    def __init__(self, make_gym: Callable[[], gymnasium.Env[Any, Any]], seed: int, *, episodic: bool = False) -> None:
         self._seed: int | None = _check.whole("seed", seed, 0)
         self._env = make_gym()
         self._episodic = episodic
@@ -119,8 +117,7 @@ class LiveGym:
             state = -1
         if not 0 <= state < self.n_states:
             raise UnsupportedEnvironment(
-                f"the environment gave the observation {observation!r}, which is not in its observation"
-                f" space."
+                f"the environment gave the observation {observation!r}, which is not in its observation space."
             )
         return state
 

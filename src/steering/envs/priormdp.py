@@ -95,9 +95,7 @@ def _dirichlet_rows(rng: np.random.Generator, kappa: float, shape: tuple[int, in
 
 def _checked_normal_gamma(values: object) -> tuple[float, float, float, float]:
     if not isinstance(values, (tuple, list, np.ndarray)) or len(values) != 4:
-        raise InvalidOption(
-            f"normal_gamma of priormdp is {values!r}; give the four numbers (mu, lambda, alpha, beta)."
-        )
+        raise InvalidOption(f"normal_gamma of priormdp is {values!r}; give the four numbers (mu, lambda, alpha, beta).")
     mu = _check.number("mu in normal_gamma", values[0])
     lam, alpha, beta = (
         _check.number(f"{name} in normal_gamma", value, above=0.0)

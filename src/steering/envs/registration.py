@@ -24,9 +24,7 @@ def register_all() -> list[str]:
     return ids
 
 
-def tabular_env(
-    name: str, *, disallowed: str = "stay", render_mode: str | None = None, **options: Any
-) -> TabularEnv:
+def tabular_env(name: str, *, disallowed: str = "stay", render_mode: str | None = None, **options: Any) -> TabularEnv:
     """Make the Gymnasium environment of a registered name; the options are those of `make_env`."""
     env = make_env(name, **options)
     return TabularEnv(env.table, horizon=env.horizon, disallowed=disallowed, render_mode=render_mode)

@@ -178,9 +178,7 @@ def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) ->
     return _with_settings(text, mdp, entry.settings(mdp), settings)
 
 
-def _with_settings(
-    name: str, mdp: TabularMDP, usual: dict[str, Any], settings: dict[str, Any]
-) -> Environment:
+def _with_settings(name: str, mdp: TabularMDP, usual: dict[str, Any], settings: dict[str, Any]) -> Environment:
     """Return the environment; its name states the settings that differ from the usual ones."""
     actual = Environment(name=name, mdp=mdp, **{**usual, **settings})
     changed = changed_settings(Environment(name=name, mdp=mdp, **usual), actual)
@@ -214,13 +212,11 @@ def _split_file(text: str) -> tuple[str, dict[str, Any]]:
 def _from_gym_text(text: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
     if len(values) != 1 or not isinstance(values[0], str):
         raise InvalidOption(f"'{text}' does not name one Gymnasium id; write gym:FrozenLake-v1,key=value.")
-    colon = next(
-        (value for value in (values[0], *options.values()) if isinstance(value, str) and ":" in value), None
-    )
+    colon = next((value for value in (values[0], *options.values()) if isinstance(value, str) and ":" in value), None)
     if colon is not None:
         raise InvalidOption(
-            f"'{colon}' would import a module; text may only name registered ids, so import the module yourself "
-            "and give make_env the environment that gymnasium.make returns."
+            f"'{colon}' would import a module, and text may only name registered ids; import the module "
+            "yourself and give make_env the environment that gymnasium.make returns."
         )
     return from_gym(values[0], **options)
 
@@ -243,9 +239,7 @@ def _changed(env: Environment, options: dict[str, Any]) -> Environment:
         return _from_entry(name, [], {**positional, **given, **options})
     _refuse_unknown(f"'{env.name}'", options, SETTINGS)
     if env.make_gym is not None and env.mdp is not None and "horizon" in options:
-        raise InvalidOption(
-            f"the table of '{env.name}' was made for its horizon; give the horizon to from_gym."
-        )
+        raise InvalidOption(f"the table of '{env.name}' was made for its horizon; give the horizon to from_gym.")
     return env.replace(**{**_discount_of(env), **options})
 
 

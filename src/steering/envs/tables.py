@@ -165,9 +165,7 @@ class OutcomeCounts:
 
 def _outcomes(columns: list[tuple[int, int, float, int, float, float, bool]]) -> Outcomes:
     if not columns:
-        raise UnsupportedEnvironment(
-            "the environment's table is empty; it must have outcomes for every state."
-        )
+        raise UnsupportedEnvironment("the environment's table is empty; it must have outcomes for every state.")
     s, a, p, s_next, reward, variance, terminated = zip(*columns, strict=True)
     return Outcomes(
         state=np.array(s, dtype=np.int64),

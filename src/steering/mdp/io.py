@@ -102,9 +102,7 @@ def _check_header(path: Path, schema: object, version: object) -> None:
     if schema != SCHEMA:
         _refuse(path, f"its schema is not '{SCHEMA}'")
     if version != VERSION:
-        raise InvalidMDP(
-            f"'{path}' has format version {version!r}; this package reads {VERSION}, so update it."
-        )
+        raise InvalidMDP(f"'{path}' has format version {version!r}; this package reads {VERSION}, so update it.")
 
 
 def _to_npz(mdp: TabularMDP) -> bytes:
@@ -141,8 +139,8 @@ def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, A
         if not wanted or fortran:
             _refuse(path, f"array '{key}' has type {dtype}")
         size = count * dtype.itemsize
-        if count > MAX_ENTRIES or size > 8 * MAX_ENTRIES or size > info.file_size:
-            _refuse(path, f"array '{key}' of shape {shape} is too large for it")
+        if min(shape, default=0) < 0 or max(count, size // 8) > MAX_ENTRIES or size > info.file_size:
+            _refuse(path, f"array '{key}' cannot have shape {shape}")
         data = stream.read(size)
         if stream.read(1):
             _refuse(path, f"array '{key}' has data after its end")

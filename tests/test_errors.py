@@ -1,0 +1,24 @@
+"""All errors for bad input have one base, and a misspelt name gets a hint."""
+
+from __future__ import annotations
+
+import inspect
+
+from steering import errors
+
+
+def test_one_base() -> None:
+    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__]
+    assert len(classes) >= 6
+    assert all(issubclass(c, errors.SteeringError) for c in classes)
+    assert issubclass(errors.SteeringError, ValueError)
+
+
+def test_nearest_name_is_suggested() -> None:
+    error = errors.unknown_name("agent", "psrll", ["psrl", "ids"])
+    assert isinstance(error, errors.UnknownName)
+    assert str(error) == "unknown agent 'psrll': did you mean 'psrl'?"
+
+
+def test_all_names_are_listed_when_none_is_near() -> None:
+    assert str(errors.unknown_name("agent", "zzzz", ["psrl", "ids"])) == "unknown agent 'zzzz': known: ids, psrl."
