@@ -83,14 +83,16 @@ def mixture_moments(centre, scale, dof, half_width, base):
 
     With b(D) = base * (1 + (D / half_width)^2) returns E[1/b], and under weights proportional to 1/b the mean and
     variance of D, and E[log b]. The integrals are sums of 8-point Gauss rules on panels of the t axis that are
-    halved until both singularities (of the density at +-i sqrt(dof), of 1/b where D = +-i half_width) lie at
-    least 1.5 half-panels away; the tails left out hold less than 1e-9 of the probability. Weights are normalised by
-    their own sum, so constants of the density are not needed.
+    halved until the pole of 1/b (where D = +-i half_width) lies at least 1.5 half-panels away and the density, whose
+    logarithm bends like (dof + 1) / (dof + t^2), varies little. The tails left out hold less than 1e-13 of the
+    probability, because 1/b may have its peak far out in one of them. Weights are normalised by their own sum, so
+    constants of the density are not needed. The error is below 1e-6 (relative, of the mean in standard deviations)
+    for |centre| up to 20 scales, and below 1e-4 beyond.
     """
-    reach = math.sqrt(dof * (math.exp(2.0 / dof * 20.7) - 1.0)) if dof < 1e6 else 6.5
-    reach = min(reach, 1e8)
     pole_real = -centre / scale
     pole_imag = half_width / scale
+    reach = min(math.sqrt(dof * math.expm1(65.0 / dof)), 1e8)
+    smoothness = min(1.0, 5.0 / (dof + 1.0))
     left = np.empty(400)
     right = np.empty(400)
     left[0] = -reach
@@ -103,7 +105,7 @@ def mixture_moments(centre, scale, dof, half_width, base):
         high = right[open_panels]
         middle = 0.5 * (low + high)
         half = 0.5 * (high - low)
-        near = min(middle * middle + dof, (middle - pole_real) ** 2 + pole_imag * pole_imag)
+        near = min(smoothness * (middle * middle + dof), (middle - pole_real) ** 2 + pole_imag * pole_imag)
         if 2.25 * half * half > near and half > 1e-12 * (1.0 + abs(middle)) and open_panels < 398:
             left[open_panels] = low
             right[open_panels] = middle
@@ -201,7 +203,7 @@ def bayesian_q_update(table, mask, discount, draws, rng, h, s, a, r, y):
     shift = product / precision
     new_alpha = max(1.0 + 1e-6, inverse_log_minus_digamma(max(math.log(precision) - logarithm, 1e-12)))
     cell[0] = mu + shift
-    cell[1] = 1.0 / (1e-12 + square - precision * shift * shift)
+    cell[1] = 1.0 / (1e-12 + max(square - precision * shift * shift, 0.0))
     cell[2] = new_alpha
     cell[3] = new_alpha / precision
 
