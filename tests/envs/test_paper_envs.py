@@ -47,7 +47,7 @@ def test_in_dense_deep_sea_always_right_is_optimal(n: int, discount: float, opti
     assert (optimal(deep_sea(n, reward="dense"), discount) == 1).all()
 
 
-@pytest.mark.parametrize("n", [3, 4, 8, 15])
+@pytest.mark.parametrize("n", [3, 4, 8, 15, 30])
 def test_dense_and_sparse_have_the_same_optimal_policy(n: int, optimal) -> None:
     assert (optimal(deep_sea(n, reward="dense"), 0.9) == optimal(deep_sea(n), 0.9)).all()
 

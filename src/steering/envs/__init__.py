@@ -2,9 +2,9 @@
 
 from steering.envs.base import Environment
 from steering.envs.deepsea import deep_sea
-from steering.envs.from_gym import estimate_mdp, from_gym
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.gym_env import TabularEnv
+from steering.envs.gym_import import estimate_mdp, from_gym
 from steering.envs.live import LiveGym
 from steering.envs.priormdp import prior_mdp, sample_prior_mdp
 from steering.envs.registration import register_all

@@ -7,11 +7,11 @@ State ``row * n + column``, start in the top left corner (state 0). Two actions;
     left:   column -> max(column - 1, 0)       reward 0
     then row -> row + 1; from the bottom row the next state is state 0 again
 
-Only cells with column <= row can be reached, so +1 is paid in the bottom right corner alone. The optimal
-return of an episode of n steps is 1 - move_cost. *Stochastic*: right moves with probability 1 - 1/n only (it pays and costs the same when it fails, and the
-column stays), and rewards in the two corners of the bottom row have N(0, 1) noise; always going right then
-returns (1 - 1/n)^(n - 1) - move_cost, and the optimal policy a little more, as it saves the cost of going
-right once that cannot lead to the corner.
+Only cells with column <= row can be reached, so +1 is paid in the bottom right corner alone. The optimal return
+of an episode of n steps is 1 - move_cost. *Stochastic*: right moves with probability 1 - 1/n only (it pays and
+costs the same when it fails, and the column stays), and rewards in the two corners of the bottom row have N(0, 1)
+noise; always going right then returns (1 - 1/n)^(n - 1) - move_cost, and the optimal policy a little more, as it
+saves the cost of going right once that cannot lead to the corner.
 
 The setting is episodic with horizon n unless another horizon is given; as the bottom row leads back to the
 start, the continuing setting (``horizon=none``) is the same falling again and again.

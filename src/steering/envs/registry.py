@@ -22,8 +22,8 @@ import numpy as np
 from steering import spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
 from steering.envs.deepsea import deep_sea
-from steering.envs.from_gym import from_gym
 from steering.envs.griddeepsea import grid_deep_sea
+from steering.envs.gym_import import from_gym
 from steering.envs.priormdp import prior_mdp
 from steering.envs.riverswim import river_swim
 from steering.envs.widenarrow import wide_narrow
