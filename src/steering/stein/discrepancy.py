@@ -63,7 +63,7 @@ def discrepancy(
     p, q = as_pmf(p, "p"), as_pmf(q, "q")
     same_outcomes(p, q, "p", "q")
     op.check(q)
-    warn_if_stuck(op, p, base)
+    warn_if_stuck(op, p)
     return _scalar(_quadratic(base, op.flow(p, q), "the discrepancy"))
 
 
@@ -100,7 +100,7 @@ def discrepancy_from_counts(
             f" {statistic}-statistic needs"
             f" {need}; leave out rows with fewer."
         )
-    warn_if_stuck(op, counts, base)
+    warn_if_stuck(op, counts)
     if statistic == "V":
         return _scalar(_quadratic(base, op.flow(counts / n, q), "the V-statistic"))
     total = _quadratic(base, op.flow(counts, q), "the U-statistic")
@@ -120,7 +120,7 @@ def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: Kern
     return np.asarray(finite((kappa + np.swapaxes(kappa, -1, -2)) / 2, "the Stein kernel"))
 
 
-def warn_if_stuck(operator: Operator, p: Array, kernel: BaseKernel) -> None:
+def warn_if_stuck(operator: Operator, p: Array) -> None:
     """One warning when the literal operator cannot vanish on some row p, with that row and its lower
     bound.
     """
@@ -130,13 +130,16 @@ def warn_if_stuck(operator: Operator, p: Array, kernel: BaseKernel) -> None:
     stuck = ahead.sum(-1) > 0
     if not np.any(stuck):
         return
-    row = "" if p.ndim == 1 else f" of row {first_where(np.asarray(stuck))}"
+    warn_stuck(operator.name, "" if p.ndim == 1 else f" of row {first_where(np.asarray(stuck))}")
+
+
+def warn_stuck(name: str, row: str) -> None:
+    """Give the `SteinSupportWarning` (Python shows it once for each place that calls)."""
     warnings.warn(
-        f"operator '{operator.name}' cannot vanish on data that misses an outcome whose cyclic"
-        f" successor it has: the"
+        f"operator '{name}' cannot vanish on data that misses an outcome whose cyclic successor it has: the"
         f" discrepancy{row} stays away from zero for every model; use operator='barker' on sparse rows.",
         SteinSupportWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

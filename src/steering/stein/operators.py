@@ -21,11 +21,11 @@ over the edges of a graph. The locally balanced ones have ``q(z) c(y, z) = g(q(z
 g(1/t)``:
 
 =========  ====================  ===========================  =========================
-name       g(t)                  c(y, z)                      zero probabilities
+name       g(t)                  resistance 1 / c(y, z)       zero probabilities
 =========  ====================  ===========================  =========================
-barker     t / (1 + t)           1 / (q(y) + q(z))            allowed
-sqrt       sqrt(t)               1 / sqrt(q(y) q(z))          refused
-min        min(1, t)             1 / max(q(y), q(z))          allowed
+barker     t / (1 + t)           q(y) + q(z)                  allowed
+sqrt       sqrt(t)               sqrt(q(y) q(z))              refused
+min        min(1, t)             max(q(y), q(z))              allowed
 gibbs      --                    1, so ``w = q - p``          allowed
 =========  ====================  ===========================  =========================
 
@@ -63,7 +63,8 @@ _LIFT = 2.0**500
 #: Pairwise blocks are built for so many doubles at a time, about the size of a second-level cache.
 _BLOCK = 65_536
 
-Conductance = Callable[[Array, Array], Array]
+#: A resistance between two outcomes as a function of their probabilities.
+Resistance = Callable[[Array, Array], Array]
 
 
 class Operator:
@@ -157,12 +158,13 @@ class Reversible(Operator):
     ----------
     name
         What users write.
-    conductance
-        The symmetric function ``c(q(y), q(z))``.
+    resistance
+        The symmetric function ``1 / c(q(y), q(z))``; it returns a new array, zero only where no flow is
+        meant.
     scale_free
-        ``c(t x, t y) = c(x, y) / t``: true for the locally balanced ones.
+        The resistance is proportional to the scale of q: true for the locally balanced ones.
     needs_full_support
-        Whether c is infinite where one probability is zero.
+        Whether the resistance is zero where only one probability is.
     shortcut
         Optional O(S) formula for ``w`` over all pairs.
     edges
@@ -170,7 +172,7 @@ class Reversible(Operator):
     """
 
     name: str
-    conductance: Conductance
+    resistance: Resistance
     scale_free: bool = True
     needs_full_support: bool = False
     shortcut: Callable[[Array, Array], Array] | None = None
@@ -205,12 +207,11 @@ class Reversible(Operator):
             )
 
     def _weights(self, qy: Array, qz: Array, zeros: bool) -> Array:
-        if not zeros:
-            return self.conductance(qy, qz)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            c = np.asarray(self.conductance(qy, qz))
-        c[~np.isfinite(c)] = 0.0  # both probabilities zero: no flow
-        return c
+        """Conductances ``1 / resistance``, in place because this is where the time goes."""
+        c = self.resistance(qy, qz)
+        if zeros:
+            return np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)  # both probabilities zero: no flow
+        return np.reciprocal(c, out=c)
 
     def _lifted(self, q: Array) -> tuple[Array, bool]:
         zeros = not q.min() > 0.0
@@ -227,9 +228,13 @@ class Reversible(Operator):
         p, q = np.broadcast_arrays(p, q)
         return _in_blocks(self._pair_flow, p, q)
 
-    def _pair_flow(self, p: Array, q: Array) -> Array:
+    def pair_weights(self, q: Array) -> tuple[Array, Array]:
+        """``c(y, z)`` for all pairs of one or more q, and the q (perhaps rescaled) that it belongs to."""
         q, zeros = self._lifted(q)
-        c = self._weights(q[..., :, None], q[..., None, :], zeros)
+        return self._weights(q[..., :, None], q[..., None, :], zeros), q
+
+    def _pair_flow(self, p: Array, q: Array) -> Array:
+        c, q = self.pair_weights(q)
         both = c @ np.stack([p, q], -1)
         return np.asarray(q * both[..., 0] - p * both[..., 1])
 
@@ -248,9 +253,9 @@ class Reversible(Operator):
 
     def generator(self, q: Array) -> Array:
         """``T[y, z] = q(z) c(y, z)`` off the diagonal, rows sum to zero."""
-        q, zeros = self._lifted(q)
         n = q.shape[-1]
-        t = self._weights(q[..., :, None], q[..., None, :], zeros) * q[..., None, :]
+        c, q = self.pair_weights(q)
+        t = c * q[..., None, :]
         keep = ~np.eye(n, dtype=bool)
         if self.edges is not None:
             keep = np.zeros((n, n), dtype=bool)
@@ -333,14 +338,14 @@ def _gibbs_all_pairs(p: Array, q: Array) -> Array:
     return np.asarray(q * p.sum(-1, keepdims=True) - p * q.sum(-1, keepdims=True))
 
 
-barker = Reversible("barker", lambda qy, qz: 1.0 / (qy + qz))
+barker = Reversible("barker", lambda qy, qz: qy + qz)
 square_root = Reversible(
     "sqrt",
-    lambda qy, qz: 1.0 / (np.sqrt(qy) * np.sqrt(qz)),
+    lambda qy, qz: np.sqrt(qy) * np.sqrt(qz),
     needs_full_support=True,
     shortcut=_sqrt_all_pairs,
 )
-minimum = Reversible("min", lambda qy, qz: 1.0 / np.maximum(qy, qz))
+minimum = Reversible("min", np.maximum)
 gibbs = Reversible("gibbs", lambda qy, qz: np.ones(np.broadcast(qy, qz).shape), False, shortcut=_gibbs_all_pairs)
 for _operator in (barker, square_root, minimum, gibbs):
     register_operator(_operator)

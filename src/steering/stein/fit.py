@@ -1,0 +1,200 @@
+r"""Goodness of fit of counts to a pmf, and of transition counts to a transition model.
+
+Null hypothesis: the samples come from q. The statistic is the V- or U-statistic of the discrepancy; large
+values speak against q.
+
+multinomial: draw counts from Multinomial(n, q) B times and compare. Under the null the observed statistic
+and the B simulated
+ones are exchangeable, so ``P(p <= t) <= t`` exactly, for every n; ties count against rejection.
+
+wild: multiply each sample by an independent random sign. Only sums of signs within an outcome matter,
+``e_y = 2 Binomial(n_y, 1/2) - n_y``, so a replicate is ``e' kappa e / n^2``: valid as n grows; it needs no
+draws from q.
+
+For transitions, rows are independent given how often each was visited: the statistic is ``sum_x n_x DSD_x /
+n`` (or the joint
+discrepancy of `steering.stein.joint`), and replicates redraw each row given n_x. Row p-values come along,
+with Holm's correction
+for looking at many rows. The number of replicates bounds the p-value from below by 1 / (B + 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steering.errors import InvalidOption
+from steering.stein.checks import Array, as_counts, as_pmf
+from steering.stein.discrepancy import KernelLike, stein_kernel
+from steering.stein.errors import InvalidDistribution
+from steering.stein.joint import model_rows
+from steering.stein.operators import Operator, get_operator
+
+Method = Literal["multinomial", "wild"]
+
+
+@dataclass(frozen=True)
+class FitTest:
+    """Result of a test of fit.
+
+    Attributes
+    ----------
+    statistic
+        Observed value.
+    p_value
+        Share of replicates (the observed one included) at least as large.
+    method, draws
+        How the replicates were made, and how many.
+    replicates
+        Their values.
+    rows
+        For transitions: p-value of each row with samples (NaN elsewhere), Holm-corrected in `rows_corrected`.
+    """
+
+    statistic: float
+    p_value: float
+    method: str
+    draws: int
+    replicates: Array = field(repr=False)
+    rows: Array | None = field(default=None, repr=False)
+    rows_corrected: Array | None = field(default=None, repr=False)
+
+
+def goodness_of_fit(
+    counts: ArrayLike,
+    q: ArrayLike,
+    operator: str | Operator = "barker",
+    kernel: KernelLike = "exp-hamming",
+    statistic: Literal["V", "U"] = "V",
+    method: Method = "multinomial",
+    draws: int = 999,
+    rng: np.random.Generator | int = 0,
+) -> FitTest:
+    """Test whether counts of outcomes come from the pmf q.
+
+    Parameters
+    ----------
+    counts, q
+        One vector each.
+    operator, kernel, statistic
+        As in `discrepancy_from_counts`.
+    method
+        ``"multinomial"`` (exact) or ``"wild"`` (asymptotic).
+    draws
+        Number B of replicates.
+    rng
+        Seed or generator; the default makes the result repeatable.
+    """
+    table, model = as_counts(counts), as_pmf(q, "q")
+    if table.ndim != 1 or table.shape != model.shape:
+        raise InvalidDistribution(
+            f"counts {table.shape} and q {model.shape} must be two vectors of one length; use"
+            " transition_goodness_of_fit for tables."
+        )
+    generator = _settings(statistic, method, draws, rng)
+    n = _enough(float(table.sum()), statistic)
+    kappa = stein_kernel(model, operator, kernel)
+    observed = _forms(table[None, :], kappa, n, statistic)[0]
+    replicates = _replicates(table, model, kappa, n, statistic, method, draws, generator)
+    return FitTest(float(observed), _p_value(observed, replicates), method, draws, replicates)
+
+
+def transition_goodness_of_fit(
+    counts: ArrayLike,
+    q: ArrayLike,
+    operator: str | Operator = "barker",
+    kernel: KernelLike = "exp-hamming",
+    method: Method = "multinomial",
+    draws: int = 999,
+    rng: np.random.Generator | int = 0,
+) -> FitTest:
+    """Test whether transition counts (..., S) come from the rows of q, given how often each row was visited.
+
+    The statistic is ``sum_x n_x DSD_x / n`` over rows with samples (V-statistics).
+    """
+    table = as_counts(counts)
+    model = model_rows(q, table)
+    op = get_operator(operator)
+    op.check(model)
+    generator = _settings("V", method, draws, rng)
+    total = _enough(float(table.sum()), "V")
+    visits = table.sum(-1)
+    observed, replicates = 0.0, np.zeros(draws)
+    rows = np.full(visits.shape, np.nan)
+    for index in np.argwhere(visits > 0):
+        x = tuple(int(i) for i in index)
+        n = float(visits[x])
+        kappa = stein_kernel(model[x], op, kernel)
+        value = _forms(table[x][None, :], kappa, n, "V")[0]
+        drawn = _replicates(table[x], model[x], kappa, n, "V", method, draws, generator)
+        rows[x] = _p_value(value, drawn)
+        observed += n / total * float(value)
+        replicates += n / total * drawn
+    p_value = _p_value(observed, replicates)
+    return FitTest(observed, p_value, method, draws, replicates, rows, holm(rows))
+
+
+def holm(p_values: Array) -> Array:
+    """Holm's step-down correction; NaN entries are left out."""
+    out = np.full(p_values.shape, np.nan)
+    flat = p_values.ravel()
+    known = np.flatnonzero(~np.isnan(flat))
+    order = known[np.argsort(flat[known], kind="stable")]
+    steps = np.arange(len(order), 0, -1)
+    out.ravel()[order] = np.minimum(np.maximum.accumulate(flat[order] * steps), 1.0)
+    return out
+
+
+def _settings(statistic: str, method: str, draws: int, rng: np.random.Generator | int) -> np.random.Generator:
+    if statistic not in ("V", "U"):
+        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
+    if method not in ("multinomial", "wild"):
+        raise InvalidOption(f"method must be 'multinomial' or 'wild', not '{method}'.")
+    if draws < 1:
+        raise InvalidOption(f"draws must be at least 1, not {draws}; 999 is usual.")
+    return np.random.default_rng(rng)
+
+
+def _enough(n: float, statistic: str) -> float:
+    need = 1 if statistic == "V" else 2
+    if n < need:
+        raise InvalidDistribution(f"there are {int(n)} samples and the {statistic}-statistic needs {need}; add some.")
+    return n
+
+
+def _forms(e: Array, kappa: Array, n: float, statistic: str, counts: Array | None = None) -> Array:
+    """V- or U-statistic of each row of counts (or of signed counts, with the true counts for the
+    diagonal).
+    """
+    total = np.einsum("bi,bi->b", e @ kappa, e)
+    if statistic == "V":
+        return np.asarray(total / n**2)
+    own = (e if counts is None else counts) @ np.diagonal(kappa)
+    return np.asarray((total - own) / (n * (n - 1.0)))
+
+
+def _replicates(
+    counts: Array,
+    q: Array,
+    kappa: Array,
+    n: float,
+    statistic: str,
+    method: str,
+    draws: int,
+    rng: np.random.Generator,
+) -> Array:
+    if method == "multinomial":
+        # as_pmf allows sums that miss one by a little; the sampler does not
+        e = rng.multinomial(int(n), q / q.sum(), size=draws).astype(float)
+        return _forms(e, kappa, n, statistic)
+    e = 2.0 * rng.binomial(counts.astype(np.int64), 0.5, size=(draws, len(counts))) - counts
+    return _forms(e, kappa, n, statistic, counts)
+
+
+def _p_value(observed: float, replicates: Array) -> float:
+    # A replicate with the same counts must tie in spite of rounding.
+    slack = 1e-12 * max(abs(float(observed)), float(np.abs(replicates).max()))
+    return float((1 + np.count_nonzero(replicates >= observed - slack)) / (len(replicates) + 1))
