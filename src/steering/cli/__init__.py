@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -13,10 +14,12 @@ from steering.cli import catalog, run
 from steering.cli.common import EXIT_BAD_INPUT, EXIT_FAILURE, EXIT_INTERRUPTED
 from steering.errors import SteeringError
 
+PROGRAM = "steering"
+DEBUG = "STEERING_DEBUG"
+
 app = typer.Typer(
-    name="steering",
+    name=PROGRAM,
     help="Exploration in finite Markov decision processes: run agents, compare them, see what happens.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,24 +43,42 @@ def _common(
     pass
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: errors become one sentence on standard error and an exit code, never a traceback."""
-    if os.environ.get("STEERING_DEBUG"):
-        app()
-        return
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command: Any = typer.main.get_command(app)
+    if os.environ.get(DEBUG):
+        command(given or ["--help"], prog_name=PROGRAM)
     try:
-        app()
+        code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
     except SteeringError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-    except KeyboardInterrupt:
-        print("interrupted.", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPTED)
+        _stop(str(error), EXIT_BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        _stop("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output went away (`steering envs | head`): not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _reader_left()
+    except MemoryError as error:
+        _stop(f"not enough memory ({error}); use a smaller environment, fewer steps or fewer seeds.", EXIT_FAILURE)
     except Exception as error:
-        kind = type(error).__name__
-        print(f"error: {kind}: {error} (set STEERING_DEBUG=1 to see where)", file=sys.stderr)
-        sys.exit(EXIT_FAILURE)
+        if hasattr(error, "format_message"):  # wrong use of the command line
+            text = " ".join(error.format_message().split()).rstrip(".").replace(". Did you mean", ", did you mean")
+            _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
+        _stop(f"{type(error).__name__}: {error} (set {DEBUG}=1 to see where)", EXIT_FAILURE)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stop(sentence: str, code: int) -> NoReturn:
+    print(f"error: {sentence}" if code != EXIT_INTERRUPTED else sentence, file=sys.stderr)
+    sys.exit(code)
+
+
+def _reader_left() -> NoReturn:
+    """The reader of our output went away (`steering envs | head`): not an error of ours, and nobody left to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
+
+
+def _where(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    return str(context.command_path) if context is not None else PROGRAM

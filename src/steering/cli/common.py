@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-out = Console()
-err = Console(stderr=True)
+PIPE_WIDTH = 400
+"""Columns of a table that goes to a file or a pipe, where nothing has to fit a screen; COLUMNS overrides it."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal, or wide enough for every table where there is none."""
+    made = Console(stderr=stderr)
+    if not made.is_terminal and not os.environ.get("COLUMNS"):
+        made.width = PIPE_WIDTH
+    return made
+
+
+out = console()
+err = console(stderr=True)
 
 EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
@@ -19,5 +33,20 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard o
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
-    print(json.dumps(value, indent=2, default=str))
+    """Print a value as JSON on standard output; numbers that JSON does not have (inf, nan) become text."""
+    print(json.dumps(_finite(value), indent=2, default=str, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a count with its noun: 1 seed, 2 seeds."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

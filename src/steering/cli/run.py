@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, print_json
+from steering.cli.catalog import complete_agent, complete_env
+from steering.cli.common import EXIT_FAILURE, EXIT_INTERRUPTED, JsonFlag, err, out, plural, print_json
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from steering.agents import Agent
+    from steering.envs import Environment
     from steering.results import RunResults
+
+BYTES_PER_STEP = 24
+"""Rewards, their expectations and the oracle's rewards are kept for every step of every seed."""
+
+NARROW = 70
+"""Columns of a terminal below which the table leaves out reward and time."""
 
 
 def register(app: typer.Typer) -> None:
@@ -21,23 +33,11 @@ def register(app: typer.Typer) -> None:
     app.command(name="run")(run_command)
 
 
-def _complete_env(incomplete: str) -> list[str]:
-    from steering.envs import list_envs
-
-    return [info.name for info in list_envs() if info.name.startswith(incomplete)]
-
-
-def _complete_agent(incomplete: str) -> list[str]:
-    from steering.agents import list_agents
-
-    return [str(row["name"]) for row in list_agents() if str(row["name"]).startswith(incomplete)]
-
-
 def run_command(
-    env: Annotated[str, typer.Argument(help="Environment, e.g. deepsea:15.", autocompletion=_complete_env)],
+    env: Annotated[str, typer.Argument(help="Environment, e.g. deepsea:15.", autocompletion=complete_env)],
     agent: Annotated[
         list[str],
-        typer.Option("--agent", "-a", help="Agent; repeat to compare.", autocompletion=_complete_agent),
+        typer.Option("--agent", "-a", help="Agent; repeat to compare.", autocompletion=complete_agent),
     ],
     steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run.")] = 5000,
     seeds: Annotated[int, typer.Option("--seeds", "-k", help="Number of seeds (0, 1, ...).")] = 10,
@@ -64,75 +64,154 @@ def run_command(
     from steering.experiments.seeds import checked_seeds
 
     environment = make_env(env)
+    _refuse_without_choice(environment)
     learners = [make_agent(text) for text in agent]
-    chosen = checked_seeds(seeds)
+    _refuse_twice(learners)
     if steps < 1:
         raise InvalidOption(f"--steps is {steps}; it must be at least 1.")
-    if out_dir is not None and out_dir.exists() and not out_dir.is_dir():
-        raise InvalidOption(f"--out {out_dir} is a file; give a directory.")
-    finished, interrupted = _run_all(environment, learners, steps, chosen)
+    if seeds < 1:
+        raise InvalidOption(f"--seeds is {seeds}; it must be at least 1.")
+    _refuse_too_long(steps, seeds, len(learners))
+    made = _prepared(out_dir) if out_dir is not None else []
+    finished: list[RunResults] = []
+    try:
+        complete = _run_all(environment, learners, steps, checked_seeds(seeds), finished)
+    finally:
+        if not finished:
+            _unmake(made)
     if finished:
         _report(finished, out_dir, as_json)
-    if interrupted:
-        err.print(f"interrupted: {len(finished)} of {len(learners)} agents finished.")
+    if not complete:
+        err.print(f"interrupted: {len(finished)} of {plural(len(learners), 'agent')} finished.", highlight=False)
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
+def _refuse_without_choice(environment: Environment) -> None:
+    """Refuse to compare agents where there is nothing to explore."""
+    if environment.n_states == 1:
+        raise InvalidOption(
+            f"'{environment.name}' has one state, so no transition to learn; choose one with at least 2 states."
+        )
+    if int(environment.mask.sum(axis=1).max()) == 1:
+        raise InvalidOption(
+            f"'{environment.name}' has one action in every state, so agents cannot differ; choose one with a choice."
+        )
+
+
+def _refuse_twice(learners: list[Agent]) -> None:
+    from steering.agents import describe_agent
+
+    names = [describe_agent(learner) for learner in learners]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise InvalidOption(f"agent '{name}' is given twice; runs with the same seeds are identical, so keep one.")
+
+
+def _refuse_too_long(steps: int, seeds: int, agents: int) -> None:
+    needed = BYTES_PER_STEP * steps * seeds * agents
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise InvalidOption(
+            f"{steps} steps x {seeds} seeds x {plural(agents, 'agent')} take {needed / 1e9:,.0f} GB to keep, and this "
+            f"machine has {memory / 1e9:,.0f} GB; use fewer steps, seeds or agents."
+        )
+
+
+def _prepared(directory: Path) -> list[Path]:
+    """Make the directory and see that files can be written there, before hours are spent; returns what was made."""
+    made: list[Path] = []
+    try:
+        for parent in (*reversed(directory.parents), directory):
+            if not parent.exists():
+                parent.mkdir()
+                made.insert(0, parent)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        _unmake(made)
+        raise InvalidOption(
+            f"--out {directory} cannot be written ({error.strerror or error}); give a directory of your own."
+        ) from None
+    return made
+
+
+def _unmake(directories: list[Path]) -> None:
+    for directory in directories:
+        with contextlib.suppress(OSError):  # somebody else has put something there: leave it
+            directory.rmdir()
+
+
 def _run_all(
-    environment: Any, learners: list[Any], steps: int, seeds: tuple[int, ...]
-) -> tuple[list[RunResults], bool]:
+    environment: Environment, learners: list[Agent], steps: int, seeds: tuple[int, ...], finished: list[RunResults]
+) -> bool:
+    """Run the agents in turn, adding each to `finished` when it is done; returns whether all were."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from steering.agents import describe_agent
     from steering.experiments import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    finished: list[RunResults] = []
-    with Progress(*columns, console=err, disable=not err.is_terminal) as bar:
+    with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
         task = bar.add_task("starting", total=len(learners) * len(seeds))
         try:
             for number, learner in enumerate(learners):
                 name = describe_agent(learner)
                 bar.update(task, description=name)
                 if not err.is_terminal:
-                    print(f"{name}: {len(seeds)} runs of {steps} steps", file=sys.stderr)
+                    print(f"{name}: {plural(len(seeds), 'run')} of {plural(steps, 'step')}", file=sys.stderr)
 
                 def report(done: int, total: int, before: int = number * len(seeds)) -> None:
                     bar.update(task, completed=before + done)
 
                 finished.append(run(environment, learner, steps=steps, seeds=seeds, progress=report))
         except KeyboardInterrupt:
-            return finished, True
-    return finished, False
+            return False
+    return True
 
 
 def _report(runs: list[RunResults], directory: Path | None, as_json: bool) -> None:
-    written: list[Path] = []
-    if directory is not None:
-        written = _write(runs, directory)
     rows = [one.summary() for one in runs]
+    written: list[Path] = []
+    failure: OSError | None = None
+    try:
+        written = _write(runs, directory) if directory is not None else []
+    except OSError as error:  # a full disk, say: what was computed is still shown
+        failure = error
     if as_json:
         print_json({"results": rows, "files": [str(path) for path in written]})
-        return
-    measure = str(rows[0]["measure"]).replace("_", " ")
-    title = f"{rows[0]['environment']}: {rows[0]['steps']} steps, {rows[0]['seeds']} seeds"
-    table = Table(title=title, title_justify="left")
+    else:
+        out.print(results_table(runs, rows, narrow=out.width < NARROW))
+        for path in written:
+            out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
+    if failure is not None:
+        print(f"error: --out {directory} is not complete ({failure.strerror or failure}).", file=sys.stderr)
+        raise typer.Exit(EXIT_FAILURE)
+
+
+def results_table(runs: list[RunResults], rows: list[dict[str, Any]], *, narrow: bool = False) -> Table:
+    """The table of a comparison: one line for each agent, from the runs and their summaries.
+
+    A narrow one leaves out reward and time.
+    """
+    first = rows[0]
+    size = f"{plural(first['steps'], 'step')}, {plural(first['seeds'], 'seed')}"
+    table = Table(title=f"{first['environment']}: {size}", title_justify="left")
     table.add_column("agent", overflow="fold")
-    for heading in (f"{measure}, mean", "95 % interval", "reward, mean", "ms a run"):
+    headings = (str(first["measure"]).replace("_", " "), "95 % interval", "reward", "ms a run")
+    shown = 2 if narrow else 4
+    for heading in headings[:shown]:
         table.add_column(heading, justify="right")
     for one, row in zip(runs, rows, strict=True):
-        interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        reward = f"{one.rewards.sum(axis=1).mean():.1f}"
-        table.add_row(
-            str(row["agent"]),
-            f"{row['mean']:.3f}",
-            interval,
-            reward,
-            f"{1000 * float(str(row['seconds'])):.1f}",
-        )
-    out.print(table)
-    for path in written:
-        out.print(f"wrote {path}", soft_wrap=True, highlight=False)
+        # One seed says nothing about spread.
+        interval = f"{_number(row['low'])} to {_number(row['high'])}" if len(one.seeds) > 1 else "-"
+        reward = f"{one.rewards.sum(axis=1).mean():,.1f}"
+        cells = (_number(row["mean"]), interval, reward, f"{1000 * row['seconds']:,.1f}")
+        table.add_row(one.agent, *cells[:shown])
+    return table
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _write(runs: list[RunResults], directory: Path) -> list[Path]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from steering.errors import InvalidOption, NotAvailable
 from steering.figures import style
-from steering.results import RunResults, curve_interval
+from steering.results import RunResults, curve_interval, write_atomically
 
 POINTS = 200
+DOTS_PER_INCH = 120
+FORMATS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""File formats and the metadata that keeps dates out of them."""
 
 
 def data(runs: Sequence[RunResults]) -> pd.DataFrame:
@@ -66,14 +71,16 @@ def draw(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def save(runs: Sequence[RunResults], path: str | Path) -> Path:
-    """Write the figure to a file; its ending says the format (png, svg, pdf)."""
+    """Write the figure to a file, whole or not at all; its ending says the format (png, svg, pdf)."""
     target = Path(path)
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    if target.suffix.lstrip(".") not in canvas.get_supported_filetypes():
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
         raise NotAvailable(f"figures cannot be written as '{target.suffix}'; use .png, .svg or .pdf.")
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     draw(figure.add_subplot(), data(runs))
-    # No date in the file: the same results give the same bytes.
-    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(target.suffix, {})
-    figure.savefig(target, dpi=150, metadata=metadata)
+    content = io.BytesIO()
+    # No date and no random names in the file: the same results give the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "steering"}):
+        figure.savefig(content, format=kind, dpi=DOTS_PER_INCH, metadata=FORMATS[kind])
+    write_atomically(target, content.getvalue())
     return target
