@@ -2,6 +2,7 @@
 
 from steering.mdp.evaluation import action_values, evaluate, occupancy, policy_chain
 from steering.mdp.finite_horizon import FiniteSolution, backward_induction, evaluate_finite, occupancy_finite
+from steering.mdp.io import load, save
 from steering.mdp.long_run import average_reward, expected_reward_curve, expected_total_reward, gain
 from steering.mdp.lp import linear_program
 from steering.mdp.planning import Solution, modified_policy_iteration, policy_iteration, value_iteration
@@ -20,10 +21,12 @@ __all__ = [
     "expected_total_reward",
     "gain",
     "linear_program",
+    "load",
     "modified_policy_iteration",
     "occupancy",
     "occupancy_finite",
     "policy_chain",
     "policy_iteration",
+    "save",
     "value_iteration",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidMDP, InvalidOption
-from steering.mdp.tabular import ROW_SUM_TOLERANCE, Floats, TabularMDP, _checked_start, _numbers
+from steering.mdp.tabular import ROW_SUM_TOLERANCE, Floats, TabularMDP, _checked_start, _numbers, _refuse_non_finite
 
 Ints = NDArray[np.int64]
 
@@ -52,14 +52,21 @@ def checked_rewards(mdp: TabularMDP, rewards: ArrayLike | None) -> Floats:
     """Return the expected rewards (S, A), those of the MDP by default; zero where not allowed."""
     if rewards is None:
         return np.array(mdp.rewards)
-    try:
-        r = np.array(rewards, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InvalidMDP("rewards is not an array of numbers; give a table of shape (S, A).") from None
+    r = _numbers("rewards", rewards)
     if r.shape != mdp.allowed.shape:
         raise InvalidMDP(f"rewards has shape {r.shape}; it must be (S, A) = {mdp.allowed.shape}.")
     r[~mdp.allowed] = 0.0
-    return _numbers("rewards", r)
+    _refuse_non_finite("rewards", r)
+    return r
+
+
+def checked_values(mdp: TabularMDP, V: ArrayLike) -> Floats:
+    """Return finite state values (S,)."""
+    values = _numbers("V", V)
+    if values.shape != (mdp.n_states,):
+        raise InvalidMDP(f"V has shape {values.shape}; it must be (S,) = {(mdp.n_states,)}.")
+    _refuse_non_finite("V", values)
+    return values
 
 
 def checked_start(mdp: TabularMDP, start: ArrayLike | int | None) -> Floats:

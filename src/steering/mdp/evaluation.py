@@ -11,14 +11,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering.errors import InvalidMDP
-from steering.mdp._checks import Ints, checked_discount, checked_policy, checked_rewards, checked_start
-from steering.mdp.tabular import Floats, TabularMDP, _numbers
+from steering.mdp._checks import (
+    Ints,
+    checked_discount,
+    checked_policy,
+    checked_rewards,
+    checked_start,
+    checked_values,
+)
+from steering.mdp.tabular import Floats, TabularMDP
 
 
-def policy_chain(
-    mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
-) -> tuple[Floats, Floats]:
+def policy_chain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> tuple[Floats, Floats]:
     """Markov chain of a policy: transition matrix P_pi (S, S) and expected rewards r_pi (S,)."""
     pi, r = checked_policy(mdp, policy), checked_rewards(mdp, rewards)
     return chain_step(mdp, pi, r)
@@ -32,9 +36,7 @@ def chain_step(mdp: TabularMDP, policy: Floats | Ints, r: Floats) -> tuple[Float
     return np.einsum("sa,sat->st", policy, mdp.P), np.einsum("sa,sa->s", policy, r)
 
 
-def evaluate(
-    mdp: TabularMDP, policy: ArrayLike, discount: float, *, rewards: ArrayLike | None = None
-) -> Floats:
+def evaluate(mdp: TabularMDP, policy: ArrayLike, discount: float, *, rewards: ArrayLike | None = None) -> Floats:
     """Discounted values V = (I - discount P_pi)^{-1} r_pi of a policy, shape (S,).
 
     Examples
@@ -48,15 +50,10 @@ def evaluate(
     return _solve(np.eye(mdp.n_states) - gamma * P, r)
 
 
-def action_values(
-    mdp: TabularMDP, V: ArrayLike, discount: float, *, rewards: ArrayLike | None = None
-) -> Floats:
+def action_values(mdp: TabularMDP, V: ArrayLike, discount: float, *, rewards: ArrayLike | None = None) -> Floats:
     """Q(s, a) = r(s, a) + discount sum_t P(t|s, a) V(t), shape (S, A); minus infinity where not allowed."""
     gamma, r = checked_discount(discount, finite_horizon=True), checked_rewards(mdp, rewards)
-    values = _numbers("V", V)
-    if values.shape != (mdp.n_states,):
-        raise InvalidMDP(f"V has shape {values.shape}; it must be (S,) = {(mdp.n_states,)}.")
-    Q: Floats = r + gamma * (mdp.P @ values)
+    Q: Floats = r + gamma * (mdp.P @ checked_values(mdp, V))
     Q[~mdp.allowed] = -np.inf
     return Q
 
