@@ -59,6 +59,8 @@ class BayesianQ(Agent):
         p = self.problem
         self.table = np.empty((p.layers, p.n_states, p.n_actions, 4))
         self.table[:] = self.options.normal_gamma
+        # An episode of one step has one layer, as the continuing setting has, but nothing follows it.
+        self._discount = 0.0 if p.horizon == 1 else float(p.discount)
         self._draws = 0 if self.options.mixture == "quadrature" else int(self.options.samples)
 
     def plan(self) -> None:
@@ -74,7 +76,7 @@ class BayesianQ(Agent):
         kernels.bayesian_q_update(
             self.table,
             self.problem.mask,
-            self.problem.discount,
+            self._discount,
             self._draws,
             self.acting_rng,
             step,
@@ -91,7 +93,7 @@ class BayesianQ(Agent):
             simulator.tables,
             self.table,
             self.problem.mask,
-            self.problem.discount,
+            self._discount,
             self._draws,
             self.acting_rng,
             simulator.state,

@@ -20,6 +20,7 @@ from steering._kernels import beliefs as kernels
 from steering._kernels import planning, simulate
 from steering.agents.base import Floats, ModelBasedAgent, ModelBasedOptions, choose, in_range
 from steering.beliefs.dirichlet import draw_rows
+from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator
 
@@ -47,7 +48,7 @@ class GaussianValueOptions(ModelBasedOptions):
         in_range("zeta", self.zeta, 0.0)
         choose("moments", self.moments, ("exact", "sampled"))
         in_range("samples", self.samples, 2)
-        if self.normal_gamma[2] <= 1:
+        if checked_prior(self.normal_gamma)[2] <= 1:
             raise InvalidOption(
                 f"normal_gamma has alpha = {self.normal_gamma[2]}; the variance of a mean reward needs alpha above 1."
             )

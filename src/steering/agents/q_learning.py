@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +56,9 @@ class QLearning(Agent):
         self.Q = np.full((p.layers, p.n_states, p.n_actions), float(self.options.initial))
         self.clock = 0
         o = self.options
-        self._settings = (float(o.learning_rate), float(p.discount), float(o.epsilon), float(o.timescale))
+        # An episode of one step has one layer, as the continuing setting has, but nothing follows it.
+        discount = 0.0 if p.horizon == 1 else float(p.discount)
+        self._settings = (float(o.learning_rate), discount, float(o.epsilon), float(o.timescale))
 
     def plan(self) -> None:
         """Nothing to do but to state the greedy policy."""
@@ -63,7 +66,7 @@ class QLearning(Agent):
 
     def act(self, state: int, step: int = 0) -> int:
         """Epsilon-greedy, ties at random."""
-        rate = self.options.epsilon * float(np.exp(-self.clock / self.options.timescale))
+        rate = self.options.epsilon * math.exp(-self.clock / self.options.timescale)
         uniforms = self.acting_rng.random(3)
         return int(kernels.epsilon_greedy(self.Q[step, state], self.problem.mask[state], rate, uniforms))
 
