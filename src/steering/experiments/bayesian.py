@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from steering.agents import Agent, describe_agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption
-from steering.experiments.runner import Progress, run
+from steering.experiments.runner import Progress, checked_count, run
 from steering.experiments.seeds import checked_seeds
 from steering.results import mean_interval
 
@@ -98,6 +98,7 @@ def bayesian_regret(
     """
     learner = make_agent(agent, **options)
     drawn = checked_seeds(mdps)
+    checked_count("runs_per_mdp", runs_per_mdp)
     draw: Callable[[int], Environment] = prior if callable(prior) else lambda seed: make_env(prior, seed=seed)
     curves = []
     for done, seed in enumerate(drawn):

@@ -74,8 +74,8 @@ def run(
     windows
         Number of equal windows in which visits are counted.
     record
-        More to keep: ``"value_gap"`` (V* - V_policy at every plan) and ``"q_posterior"`` (`snapshots` beliefs about Q,
-        evenly spaced).
+        More to keep: ``"value_gap"`` (V* - V_policy at every plan) and ``"q_posterior"`` (at most `snapshots` beliefs
+        about Q, each at the first plan after evenly spaced times).
     progress
         Called as progress(finished seeds, all seeds).
     options
@@ -94,9 +94,9 @@ def run(
     environment = make_env(env)
     learner = make_agent(agent, **options)
     wanted = _checked_record(record, environment)
-    _checked_count("steps", steps)
-    _checked_count("windows", windows)
-    _checked_count("snapshots", snapshots)
+    checked_count("steps", steps)
+    checked_count("windows", windows)
+    checked_count("snapshots", snapshots)
     chosen = checked_seeds(seeds)
     edges = np.linspace(0, steps, min(windows, steps) + 1).round().astype(np.int64)
     problem = Problem(
@@ -139,6 +139,7 @@ class _Run:
     seconds: float
     gap_times: list[int]
     gaps: list[float]
+    q_times: list[int]
     q_mean: list[Floats]
     q_std: list[Floats]
 
@@ -163,9 +164,9 @@ def _one_run(
     mdp = world.environment.mdp
     if mdp is None or world.tables is None:
         states, actions, rewards = _step_live(world.environment, agent, world.steps, seed)
-        kept = _Run(rewards, None, None, np.empty(0), 0.0, [], [], [], [])
+        kept = _Run(rewards, None, None, np.empty(0), 0.0, [], [], [], [], [])
     else:
-        kept = _Run(np.empty(0), None, None, np.empty(0), 0.0, [], [], [], [])
+        kept = _Run(np.empty(0), None, None, np.empty(0), 0.0, [], [], [], [], [])
         simulator = Simulator(mdp, world.tables, world.steps, environment_streams(seed))
         reporter = stream(seed, "reporting")
 
@@ -173,8 +174,10 @@ def _one_run(
             if want_gaps:
                 kept.gap_times.append(now)
                 kept.gaps.append(_value_gap(world, agent, simulator.state))
-            if times is not None and len(kept.q_mean) < times.size and now >= times[len(kept.q_mean)]:
+            last = kept.q_times[-1] if kept.q_times else -1
+            if times is not None and ((last < times) & (times <= now)).any():
                 mean, std = agent.q_posterior(reporter)
+                kept.q_times.append(now)
                 kept.q_mean.append(mean)
                 kept.q_std.append(std)
 
@@ -213,7 +216,7 @@ def simulate(
 def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) -> tuple[Ints, Ints, Floats]:
     """The same alternation, one step at a time, on an environment that can only be stepped."""
     assert environment.make_gym is not None
-    live = LiveGym(environment.make_gym, int(stream(seed, "live").integers(2**31)))
+    live = LiveGym(environment.make_gym, int(stream(seed, "live").integers(2**31)), episodic=environment.episodic)
     try:
         return step_by_step(agent, live, environment, steps)
     finally:
@@ -221,7 +224,7 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
 
 
 def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) -> tuple[Ints, Ints, Floats]:
-    """Plan, act and observe for `steps` steps on anything with `reset()` and `step(action)`.
+    """Plan, act and observe for `steps` steps on anything with `reset()`, `step(action)` and `state` (see `LiveGym`).
 
     Returns the states, actions and rewards. With the same noise it gives the same numbers as `simulate`.
     """
@@ -240,12 +243,9 @@ def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) 
         action = agent.act(state, layer)
         successor, reward, restarted = live.step(action)
         states[t], actions[t], rewards[t] = state, action, reward
-        if restarted:
-            # A time limit of the environment cut the trajectory: the jump is not a transition of the MDP.
-            state = live.state
-        else:
-            agent.observe(state, action, float(reward), successor, layer)
-            state = successor
+        agent.observe(state, action, float(reward), successor, layer)
+        # After a time limit of the environment the run goes on elsewhere; that jump is not a transition of the MDP.
+        state = live.state if restarted else successor
     return states, actions, rewards
 
 
@@ -296,13 +296,12 @@ def _collect(
     known = world.oracle is not None
     snapshots = None
     if times is not None and world.oracle is not None:
-        n = min(len(one.q_mean) for one in runs)
         optimal = world.oracle.Q.copy()
         optimal[:, ~environment.mask] = np.nan
         snapshots = QSnapshots(
-            times[:n],
-            np.array([one.q_mean[:n] for one in runs]),
-            np.array([one.q_std[:n] for one in runs]),
+            np.array(runs[0].q_times),
+            np.array([one.q_mean for one in runs]),
+            np.array([one.q_std for one in runs]),
             optimal,
         )
     return RunResults(
@@ -339,6 +338,7 @@ def _checked_record(record: Iterable[str], environment: Environment) -> set[str]
     return wanted
 
 
-def _checked_count(name: str, value: Any) -> None:
+def checked_count(name: str, value: Any) -> None:
+    """Refuse what is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InvalidOption(f"{name} is {value!r}; it must be a whole number of at least 1.")

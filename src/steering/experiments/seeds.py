@@ -35,7 +35,10 @@ def checked_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
         if seeds < 1:
             raise InvalidOption(f"seeds is {seeds}; at least one seed is needed.")
         return tuple(range(int(seeds)))
-    chosen = tuple(seeds)
+    try:
+        chosen = tuple(seeds)
+    except TypeError:
+        raise InvalidOption(f"seeds is {seeds!r}; give a whole number of seeds or a list of whole numbers.") from None
     if not chosen:
         raise InvalidOption("the list of seeds is empty; at least one seed is needed.")
     for seed in chosen:

@@ -29,10 +29,7 @@ def mean_interval(
     mean, low, high
         For a single value both ends are that value: one run says nothing about spread.
     """
-    if not 0 < level < 1:
-        raise InvalidOption(f"level is {level}; it must lie between 0 and 1.")
-    if values.size == 0:
-        raise InvalidOption("an interval needs at least one value.")
+    _check(values, level)
     rng = np.random.Generator(np.random.PCG64(seed))
     picks = rng.integers(values.size, size=(resamples, values.size))
     means = values[picks].mean(axis=1)
@@ -44,6 +41,7 @@ def curve_interval(
     curves: Floats, *, level: float = 0.95, resamples: int = 1000, seed: int = 0
 ) -> tuple[Floats, Floats, Floats]:
     """Mean curve of (K, T) and its pointwise percentile bootstrap band."""
+    _check(curves, level)
     rng = np.random.Generator(np.random.PCG64(seed))
     seeds = curves.shape[0]
     # Resampling is a matrix of weights times the curves: K x T once for each resample is never formed.
@@ -51,3 +49,10 @@ def curve_interval(
     means = weights @ curves
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return curves.mean(axis=0), low, high
+
+
+def _check(values: Floats, level: float) -> None:
+    if not 0 < level < 1:
+        raise InvalidOption(f"level is {level}; it must lie between 0 and 1.")
+    if values.size == 0:
+        raise InvalidOption("an interval needs at least one value.")
