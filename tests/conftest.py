@@ -1,0 +1,17 @@
+"""Fixtures that several folders of tests share; plain helpers stand in `helpers.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steering.mdp import TabularMDP
+
+
+@pytest.fixture
+def two_states() -> TabularMDP:
+    """Action 1 moves to the other state, action 0 stays; staying in state 1 pays 1, everything else nothing."""
+    P = np.zeros((2, 2, 2))
+    P[[0, 1], 0, [0, 1]] = 1.0
+    P[[0, 1], 1, [1, 0]] = 1.0
+    return TabularMDP(P, [[0.0, 0.0], [1.0, 0.0]])
