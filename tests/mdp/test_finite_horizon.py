@@ -86,7 +86,7 @@ def test_occupancy_is_a_flow_that_gives_the_value(mdp, horizon, seed):
 @steady
 @given(mdps(), st.integers(0, 60), seeds)
 def test_total_reward_curve_and_values_agree(mdp, steps, seed):
-    """More than 2 S steps go by doubling, fewer one by one: both must be the sum of the curve."""
+    """More than S steps go by doubling, fewer one by one: both must be the sum of the curve."""
     pi = random_policy(mdp, seed)
     curve = expected_reward_curve(mdp, pi, steps)
     total = expected_total_reward(mdp, pi, steps)

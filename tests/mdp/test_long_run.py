@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdp_strategies import TOYMAKER, mdps, random_actions
 
+from steering._kernels.chains import stationary_distribution
 from steering.mdp import (
     TabularMDP,
     average_reward,
@@ -18,7 +19,6 @@ from steering.mdp import (
     expected_total_reward,
     gain,
 )
-from steering.mdp.long_run import stationary_distribution
 
 
 def chain(P, r):

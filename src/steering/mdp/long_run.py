@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from steering._kernels.chains import stationary_distribution
 from steering.mdp._checks import checked_count, checked_start
 from steering.mdp.evaluation import policy_chain
 from steering.mdp.tabular import Floats, TabularMDP
@@ -64,27 +65,6 @@ def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
     return g
 
 
-def stationary_distribution(P: Floats) -> Floats:
-    """Stationary distribution of an irreducible chain, shape (n,), by state reduction without subtractions.
-
-    Removing the last state n sends what entered it on to where it leads, P_ij + P_in P_nj / sum_{k<n} P_nk;
-    going back, the weight of n is the flow into it over that sum. The diagonal is never used.
-    """
-    n = len(P)
-    M = np.array(P)
-    for k in range(n - 1, 0, -1):
-        into = np.flatnonzero(M[:k, k])
-        M[into, k] /= M[k, :k].sum()
-        M[into, :k] += M[into, k, None] * M[k, :k]
-    weights = np.ones(n)
-    for k in range(1, n):
-        weights[k] = weights[:k] @ M[:k, k]
-        if weights[k] > 1e100:  # chains that climb can differ by more than the range of a float
-            weights[: k + 1] /= weights[k]
-    weights /= weights.sum()
-    return weights
-
-
 def expected_total_reward(
     mdp: TabularMDP,
     policy: ArrayLike,
@@ -97,7 +77,7 @@ def expected_total_reward(
     n = checked_count("steps", steps, least=0)
     P, r = policy_chain(mdp, policy, rewards=rewards)
     mu = checked_start(mdp, start)
-    if n <= 2 * mdp.n_states:
+    if n <= mdp.n_states:
         return float(_curve(P, r, mu, n).sum())
     total, power, block = np.zeros_like(r), P, r
     while n:  # block = v_m and power = P^m for m = 1, 2, 4, ...

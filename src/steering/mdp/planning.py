@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering._kernels import planning as kernels
+from steering._kernels import value_iteration as sweeping
 from steering.errors import InvalidOption
 from steering.mdp._checks import (
     Ints,
@@ -119,7 +120,7 @@ def policy_iteration(
         raise InvalidOption("random ties need a source of random numbers; give rng a generator or a seed.")
     mask = np.array(mdp.allowed)
     if policy is None:
-        found = kernels.greedy_start(mdp.P, r, mask, gamma, START_SWEEPS)
+        found = sweeping.greedy_start(mdp.P, r, mask, gamma, START_SWEEPS)
     else:
         found = checked_actions(mdp, policy)
         if found.shape != (mdp.n_states,):
@@ -172,7 +173,7 @@ def modified_policy_iteration(
     goal = checked_positive("epsilon", epsilon)
     n = checked_count("sweeps", sweeps, least=0)
     cap = UNLIMITED if max_iterations is None else checked_count("max_iterations", max_iterations)
-    V, Q, policy, iterations, bound = kernels.modified_policy_iteration(
+    V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
         mdp.P, r, np.array(mdp.allowed), gamma, goal, n, cap, ROW_SUM_TOLERANCE
     )
     return Solution(policy, V, Q, iterations, bool(bound <= goal), float(bound))
@@ -182,6 +183,6 @@ def certified_bound(r: Floats, discount: float, V: Floats, Q: Floats, policy: In
     """Bound of the module docstring for values V, their action values Q and a policy."""
     high = float((Q.max(axis=1) - V).max())
     low = float((Q[np.arange(V.size), policy] - V).min())
-    up, down = kernels.geometric_bounds(low, high, discount, ROW_SUM_TOLERANCE, 0)
-    rounding = kernels.rounding_bound(V.size, float(np.abs(r).max() + np.abs(V).max()), discount)
+    up, down = sweeping.geometric_bounds(low, high, discount, ROW_SUM_TOLERANCE, 0)
+    rounding = sweeping.rounding_bound(V.size, float(np.abs(r).max() + np.abs(V).max()), discount)
     return float(max(up, -down, up - down) + rounding)
