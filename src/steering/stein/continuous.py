@@ -178,8 +178,9 @@ def ksd_gaussian(
     """
     v, w = _positive(variance, "variance"), _positive(model_variance, "model_variance")
     gap = _finite(mean, "mean") - _finite(model_mean, "model_mean")
-    tau = 1.0 / w
-    return _polynomial(kernel, v, _positive(scale, "scale"), gap**2 * tau**2, tau, tau**2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tau = 1.0 / w
+        return _polynomial(kernel, v, _positive(scale, "scale"), gap**2 * tau**2, tau, tau**2)
 
 
 def normal_gamma_information(
@@ -209,20 +210,19 @@ def normal_gamma_information(
     mean, v = (mu, beta / alpha) if reference is None else reference
     mean, v = _finite(mean, "reference mean"), _positive(v, "reference variance")
     length = np.sqrt(v) if scale is None else _positive(scale, "scale")
-    tau = alpha / beta
-    tau2 = tau * (alpha + 1.0) / beta
-    return _polynomial(kernel, v, length, (mean - mu) ** 2 * tau2 + tau / lam, tau, tau2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tau = alpha / beta
+        tau2 = tau * (alpha + 1.0) / beta
+        return _polynomial(kernel, v, length, (mean - mu) ** 2 * tau2 + tau / lam, tau, tau2)
 
 
 def _polynomial(kernel: str, v: Array, scale: Array, gap2: Array, tau: Array, tau2: Array) -> Array | float:
     """``KSD`` from (expected) gap^2 tau^2, tau and tau^2; rounding below zero is cut off."""
-    v, scale, gap2, tau, tau2 = np.broadcast_arrays(v, scale, gap2, tau, tau2)
     e0, e2, f0, f2, h2 = _moments(kernel, v, scale)
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = (gap2 + 0.5 * v * tau2) * e0 - 0.25 * tau2 * e2 + 2.0 * tau * f2 - 2.0 * f0 - 4.0 * h2
+    value = (gap2 + 0.5 * v * tau2) * e0 - 0.25 * tau2 * e2 + 2.0 * tau * f2 - 2.0 * f0 - 4.0 * h2
     if not np.isfinite(value).all():
         raise InvalidDistribution("the discrepancy is too large for double precision; give less extreme variances.")
-    value = np.maximum(value, 0.0)
+    value = np.asarray(np.maximum(value, 0.0))
     return float(value) if value.ndim == 0 else value
 
 

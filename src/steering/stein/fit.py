@@ -15,7 +15,9 @@ For transitions, rows are independent given how often each was visited: the stat
 n`` (or the joint
 discrepancy of `steering.stein.joint`), and replicates redraw each row given n_x. Row p-values come along,
 with Holm's correction
-for looking at many rows. The number of replicates bounds the p-value from below by 1 / (B + 1).
+for looking at many rows. A sample of an outcome that q forbids cannot come from q: the p-value is then the
+least there is,
+whatever the statistic. The number of replicates bounds the p-value from below by 1 / (B + 1).
 """
 
 from __future__ import annotations
@@ -99,7 +101,8 @@ def goodness_of_fit(
     kappa = stein_kernel(model, operator, kernel)
     observed = _forms(table[None, :], kappa, n, statistic)[0]
     replicates = _replicates(table, model, kappa, n, statistic, method, draws, generator)
-    return FitTest(float(observed), _p_value(observed, replicates), method, draws, replicates)
+    p_value = _p_value(observed, replicates, bool((table[model == 0] > 0).any()))
+    return FitTest(float(observed), p_value, method, draws, replicates)
 
 
 def transition_goodness_of_fit(
@@ -130,10 +133,10 @@ def transition_goodness_of_fit(
         kappa = stein_kernel(model[x], op, kernel)
         value = _forms(table[x][None, :], kappa, n, "V")[0]
         drawn = _replicates(table[x], model[x], kappa, n, "V", method, draws, generator)
-        rows[x] = _p_value(value, drawn)
+        rows[x] = _p_value(value, drawn, bool((table[x][model[x] == 0] > 0).any()))
         observed += n / total * float(value)
         replicates += n / total * drawn
-    p_value = _p_value(observed, replicates)
+    p_value = _p_value(observed, replicates, bool((table[model == 0] > 0).any()))
     return FitTest(observed, p_value, method, draws, replicates, rows, holm(rows))
 
 
@@ -194,7 +197,9 @@ def _replicates(
     return _forms(e, kappa, n, statistic, counts)
 
 
-def _p_value(observed: float, replicates: Array) -> float:
+def _p_value(observed: float, replicates: Array, impossible: bool) -> float:
+    if impossible:
+        return 1.0 / (len(replicates) + 1)
     # A replicate with the same counts must tie in spite of rounding.
     slack = 1e-12 * max(abs(float(observed)), float(np.abs(replicates).max()))
     return float((1 + np.count_nonzero(replicates >= observed - slack)) / (len(replicates) + 1))

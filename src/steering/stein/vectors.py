@@ -204,7 +204,8 @@ def _ratios(
     for i, n in enumerate(sizes):
         ahead = points.copy()
         ahead[:, i] = (ahead[:, i] + 1) % n
-        logs[:, i] = np.asarray(log_pmf(ahead), float) - here
+        with np.errstate(invalid="ignore"):  # infinities are refused below
+            logs[:, i] = np.asarray(log_pmf(ahead), float) - here
     if not np.isfinite(logs).all():
         raise InvalidDistribution("log_pmf is not finite at a sample or next to one; this operator needs q > 0.")
     with np.errstate(over="ignore"):
