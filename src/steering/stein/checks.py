@@ -6,6 +6,7 @@ Every public function of `steering.stein` passes its arrays through here once; t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def as_pmf(values: ArrayLike, name: str) -> Array:
     p = as_floats(values, name)
     total = p.sum(-1)
     # One pass for the good case: a NaN or infinity spoils the sum, and min finds the negative ones.
-    if not (p.min() >= 0.0 and np.abs(total - 1.0).max() <= SUM_TOLERANCE):
+    miss = abs(float(total) - 1.0) if p.ndim == 1 else np.abs(total - 1.0).max()
+    if not (p.min() >= 0.0 and miss <= SUM_TOLERANCE):
         _refuse_pmf(p, total, name)
     return p
 
@@ -71,12 +73,22 @@ def _refuse_pmf(p: Array, total: Any, name: str) -> None:
 def as_counts(values: ArrayLike, name: str = "counts") -> Array:
     """Counts of samples along the last axis: whole, finite, not negative."""
     counts = as_floats(values, name)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.min() >= 0:
+        return counts
     good = (counts >= 0) & (np.floor(counts) == counts) & (counts < 2.0**53)
     if not good.all():
         where = first_where(~good)
         value = counts[~good][0]
         raise InvalidDistribution(f"{name}{where} is {value:g}; counts are whole numbers, none of them negative.")
     return counts
+
+
+def ahead(values: Array) -> Array:
+    """Value at the cyclic successor, ``values[..., z + 1]`` (a lean `numpy.roll`)."""
+    out = np.empty_like(values)
+    out[..., :-1] = values[..., 1:]
+    out[..., -1] = values[..., 0]
+    return out
 
 
 def as_positive(values: ArrayLike, name: str) -> Array:
@@ -109,7 +121,7 @@ def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:
 
 def finite(value: Any, what: str) -> Any:
     """Refuse a result that overflowed instead of returning it."""
-    if not np.all(np.isfinite(value)):
+    if not (math.isfinite(value) if np.ndim(value) == 0 else np.isfinite(value).all()):
         raise InvalidDistribution(
             f"{what} is too large for double precision because the model has extremely small"
             f" probabilities where"

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_pmf, finite, first_where, same_outcomes
+from steering.stein.checks import Array, ahead, as_counts, as_pmf, finite, first_where, same_outcomes
 from steering.stein.errors import InvalidDistribution, SteinSupportWarning
 from steering.stein.kernels import BaseKernel, get_kernel
 from steering.stein.operators import Operator, get_operator
@@ -93,19 +93,21 @@ def discrepancy_from_counts(
     counts, q = as_counts(counts), as_pmf(q, "q")
     same_outcomes(counts, q, "counts", "q")
     op.check(q)
-    n = counts.sum(-1, keepdims=True)
+    n = counts.sum(-1)
     if not n.min() >= need:
         raise InvalidDistribution(
-            f"row {first_where(n[..., 0] < need)} has {int(n.min())} samples and the"
-            f" {statistic}-statistic needs"
-            f" {need}; leave out rows with fewer."
+            f"row {first_where(np.atleast_1d(n < need))} has {int(n.min())} samples and the {statistic}-statistic"
+            f" needs {need}; leave out rows with fewer."
         )
     warn_if_stuck(op, counts)
     if statistic == "V":
-        return _scalar(_quadratic(base, op.flow(counts / n, q), "the V-statistic"))
-    total = _quadratic(base, op.flow(counts, q), "the U-statistic")
-    own = np.einsum("...i,...i->...", counts, op.self_similarity(q, base))
-    n = n[..., 0]
+        return _scalar(_quadratic(base, op.flow(counts / n[..., None], q), "the V-statistic"))
+    if q.ndim == 1:  # one model for all rows: its matrix serves both sums
+        t = op.generator(q)
+        total, own = _quadratic(base, counts @ t, "the U-statistic"), counts @ base.quadratic(t)
+    else:
+        total = _quadratic(base, op.flow(counts, q), "the U-statistic")
+        own = np.einsum("...i,...i->...", counts, op.self_similarity(q, base))
     return _scalar(finite((total - own) / (n * (n - 1.0)), "the U-statistic"))
 
 
@@ -124,10 +126,9 @@ def warn_if_stuck(operator: Operator, p: Array) -> None:
     """One warning when the literal operator cannot vanish on some row p, with that row and its lower
     bound.
     """
-    if operator.vanishes_on_sparse:
+    if operator.vanishes_on_sparse or p.min() > 0:
         return
-    ahead = np.roll(p, -1, -1) * (p == 0)
-    stuck = ahead.sum(-1) > 0
+    stuck = ((p == 0) & (ahead(p) > 0)).any(-1)
     if not np.any(stuck):
         return
     warn_stuck(operator.name, "" if p.ndim == 1 else f" of row {first_where(np.asarray(stuck))}")

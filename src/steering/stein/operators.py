@@ -54,12 +54,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from steering.errors import InvalidOption, unknown_name
-from steering.stein.checks import Array, first_where
+from steering.stein.checks import Array, ahead, first_where
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import BaseKernel
 
-#: Scale-free conductances see q times this, so that 1 / q stays finite down to the smallest subnormal number.
+#: Where a probability is tiny, scale-free conductances see q times this: 1 / q is then finite for every number.
 _LIFT = 2.0**500
+_TINY = 1e-280
 #: Pairwise blocks are built for so many doubles at a time, about the size of a second-level cache.
 _BLOCK = 65_536
 
@@ -125,7 +126,7 @@ class Difference(Operator):
 
     def flow(self, p: Array, q: Array) -> Array:
         """``w`` in O(S)."""
-        return np.asarray(np.roll(p, -1, -1) - p * self._ratio(q))
+        return np.asarray(ahead(p) - p * self._ratio(q))
 
     def generator(self, q: Array) -> Array:
         """``T[y, v^-1 y] = 1`` plus ``T[y, y] = -q(v y) / q(y)``."""
@@ -147,7 +148,7 @@ class Difference(Operator):
     @staticmethod
     def _ratio(q: Array) -> Array:
         with np.errstate(over="ignore"):  # an overflow is refused where the result is known
-            return np.asarray(np.roll(q, -1, -1) / q)
+            return np.asarray(ahead(q) / q)
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,8 @@ class Reversible(Operator):
         return np.reciprocal(c, out=c)
 
     def _lifted(self, q: Array) -> tuple[Array, bool]:
-        zeros = not q.min() > 0.0
-        return (q * _LIFT if self.scale_free else q), zeros
+        least = q.min()
+        return (q * _LIFT if self.scale_free and least < _TINY else q), not least > 0.0
 
     def flow(self, p: Array, q: Array) -> Array:
         """``w = q * (C p) - p * (C q)``, in blocks of rows (all pairs) or edge by edge (graph)."""
@@ -235,6 +236,8 @@ class Reversible(Operator):
 
     def _pair_flow(self, p: Array, q: Array) -> Array:
         c, q = self.pair_weights(q)
+        if p.ndim == 1:
+            return np.asarray(q * (c @ p) - p * (c @ q))
         both = c @ np.stack([p, q], -1)
         return np.asarray(q * both[..., 0] - p * both[..., 1])
 
@@ -254,17 +257,16 @@ class Reversible(Operator):
     def generator(self, q: Array) -> Array:
         """``T[y, z] = q(z) c(y, z)`` off the diagonal, rows sum to zero."""
         n = q.shape[-1]
-        c, q = self.pair_weights(q)
-        t = c * q[..., None, :]
-        keep = ~np.eye(n, dtype=bool)
+        t, q = self.pair_weights(q)
+        t *= q[..., None, :]
         if self.edges is not None:
-            keep = np.zeros((n, n), dtype=bool)
-            keep[self.edges] = True
-            keep |= keep.T
-        t = t * keep
-        y = np.arange(n)
-        t[..., y, y] = -t.sum(-1)
-        return np.asarray(t)
+            neighbours = np.zeros((n, n), dtype=bool)
+            neighbours[self.edges] = True
+            t *= neighbours | neighbours.T
+        diagonal = np.einsum("...ii->...i", t)  # a view that can be written to
+        diagonal[...] = 0.0
+        diagonal -= t.sum(-1)
+        return t
 
     def row(self, q: Array, y: int) -> Array:
         """One row of the generator in O(S)."""

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_positive, finite, first_where, same_outcomes
+from steering.stein.checks import Array, ahead, as_counts, as_positive, finite, first_where, same_outcomes
 from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import DivergentExpectation, InvalidDistribution
 from steering.stein.kernels import BaseKernel, TwoParameter, get_kernel
@@ -222,17 +222,17 @@ def _difference(alpha: Array, p: Array, base: TwoParameter) -> Array:
     alpha, p = np.broadcast_arrays(alpha, p)
     if n == 1:
         return np.zeros(alpha.shape[:-1])
-    ahead, p_ahead = np.roll(alpha, -1, -1), np.roll(p, -1, -1)
+    beyond, p_ahead = ahead(alpha), ahead(p)
     safe = np.where(p > 0, alpha, 3.0)
-    first = ahead / (safe - 1.0)
-    second = first * (ahead + 1.0) / (safe - 2.0)
+    first = beyond / (safe - 1.0)
+    second = first * (beyond + 1.0) / (safe - 2.0)
     mean = p_ahead - p * first
     spread = p**2 * (second - first**2)
     if n == 2:
         product = np.ones_like(first)  # r_0 r_1 = 1
     else:
-        product = np.roll(alpha, -2, -1) / (safe - 1.0)  # r_z r_vz = q(v v z) / q(z)
-    neighbours = (p * p_ahead * (product - first * np.roll(first, -1, -1))).sum(-1)
+        product = ahead(beyond) / (safe - 1.0)  # r_z r_vz = q(v v z) / q(z)
+    neighbours = (p * p_ahead * (product - first * ahead(first))).sum(-1)
     cross = neighbours if n == 2 else 2.0 * neighbours
     square = (mean**2 + spread).sum(-1)
     return np.asarray(base.a * square + base.b * (mean.sum(-1) ** 2 + spread.sum(-1) + cross))
