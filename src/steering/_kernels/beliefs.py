@@ -10,6 +10,10 @@ import math
 from steering._jit import jit
 from steering._kernels.special import digamma
 
+EVIDENCE_LIMIT = 8.0
+"""Rewards of one cell that count as evidence about the noise of all. A cell without any noise would otherwise
+outweigh every other as it is visited: its evidence grows without bound as the unit shrinks."""
+
 
 @jit
 def normal_gamma_cell(prior, n, average, scatter):
@@ -22,6 +26,26 @@ def normal_gamma_cell(prior, n, average, scatter):
 
 
 @jit
+def first_invalid(data, n_states, n_actions):
+    """Position of the first transition outside the table or with a reward that is not finite; -1 if there is none."""
+    states, actions, rewards, successors = data
+    for t in range(states.shape[0]):
+        inside = 0 <= states[t] < n_states and 0 <= actions[t] < n_actions and 0 <= successors[t] < n_states
+        if not (inside and math.isfinite(rewards[t])):
+            return t
+    return -1
+
+
+@jit
+def cell_evidence(base, unit, n, average, scatter):
+    """alpha_n log beta_n + log(lambda_n) / 2 of a cell, under the base prior with noise measured in `unit`."""
+    square = unit * unit
+    prior = (base[0], base[1] * square, base[2], base[3] * square)
+    _, shape, rate = normal_gamma_cell(prior, n, average, scatter)
+    return shape * math.log(rate) + 0.5 * math.log(prior[1] + n)
+
+
+@jit
 def observe(prior, data, statistics, posterior, concentrations, scales):
     """Add transitions one after the other: to the statistics, the posterior, and the evidence for its priors.
 
@@ -29,9 +53,10 @@ def observe(prior, data, statistics, posterior, concentrations, scales):
     (eta + n_y) / (S eta + n). The marginal likelihood of a Dirichlet-multinomial is the product of its predictives,
     so the evidence is exact at the price of one logarithm a sample and grid point.
 
-    `scales` is (base prior, grid, evidence): rewards measured in units of c turn beta_0 into beta_0 c^2. Of the
-    marginal likelihood only beta_0^alpha_0 / beta_n^alpha_n depends on c, so a sample adds
-    alpha_n log beta_n - alpha_n' log beta_n'. Empty grids cost nothing.
+    `scales` is (base prior, grid, evidence): noise measured in units of c turns beta_0 into beta_0 c^2 and lambda_0
+    into lambda_0 c^2, which leaves the spread of mean rewards as it is. Of the marginal likelihood only
+    beta_0^alpha_0 lambda_0^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c, so a sample adds the difference of
+    alpha log beta + log(lambda) / 2 before and after it. Empty grids cost nothing.
     """
     states, actions, rewards, successors = data
     counts, totals, average, scatter = statistics
@@ -44,23 +69,19 @@ def observe(prior, data, statistics, posterior, concentrations, scales):
         n = counts[s, a, y]
         for g in range(etas.shape[0]):
             eta_evidence[g] += math.log((etas[g] + n) / (S * etas[g] + totals[s, a]))
-        before = normal_gamma_cell(base, n, average[s, a, y], scatter[s, a, y])
+        heard = n < EVIDENCE_LIMIT
+        for g in range(units.shape[0] if heard else 0):
+            unit_evidence[g] += cell_evidence(base, units[g], n, average[s, a, y], scatter[s, a, y])
         n += 1.0
         counts[s, a, y] = n
         totals[s, a] += 1.0
         step = r - average[s, a, y]
         average[s, a, y] += step / n
         scatter[s, a, y] += step * (r - average[s, a, y])
-        after = normal_gamma_cell(base, n, average[s, a, y], scatter[s, a, y])
-        for g in range(units.shape[0]):
-            extra = base[3] * (units[g] * units[g] - 1.0)
-            unit_evidence[g] += before[1] * math.log(before[2] + extra) - after[1] * math.log(
-                after[2] + extra
-            )
+        for g in range(units.shape[0] if heard else 0):
+            unit_evidence[g] -= cell_evidence(base, units[g], n, average[s, a, y], scatter[s, a, y])
         alpha[s, a, y] += 1.0
-        mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(
-            prior, n, average[s, a, y], scatter[s, a, y]
-        )
+        mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(prior, n, average[s, a, y], scatter[s, a, y])
 
 
 @jit

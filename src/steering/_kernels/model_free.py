@@ -131,7 +131,10 @@ def mixture_moments(centre, scale, dof, half_width, base):
 
 @jit
 def match_normal_gamma(cell, inverse_rate, mean, variance, log_rate):
-    """The Normal-Gamma nearest in KL divergence to the mixture with the given moments (see mixture_moments)."""
+    """The Normal-Gamma nearest in KL divergence to the mixture with the given moments (see mixture_moments).
+
+    Nearest among those with a shape above 1, where the variance of the mean return exists.
+    """
     mu, lam, alpha = cell[0], cell[1], cell[2]
     shape = alpha + 0.5
     precision = shape * inverse_rate

@@ -117,7 +117,7 @@ class ModelBasedOptions:
     concentration
         "fixed", or "learned": eta follows the evidence of all rows.
     reward_scale
-        "fixed", or "learned": the unit of rewards follows their evidence.
+        "fixed", or "learned": the noise of rewards follows their evidence.
     """
 
     eta: float = 1.0

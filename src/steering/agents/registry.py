@@ -7,6 +7,8 @@ import importlib
 import typing
 from typing import Any
 
+import numpy as np
+
 from steering.agents.base import Agent
 from steering.agents.bayesian_q import BayesianQ, BayesianQOptions
 from steering.agents.ids import IDS, IDSOptions
@@ -46,6 +48,8 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
         if options:
             raise InvalidOption("options cannot be added to a finished agent; build it from its name instead.")
         return agent
+    if not isinstance(agent, str):
+        raise InvalidOption(f"{agent!r} is not an agent; give a name such as 'psrl', or what make_agent returns.")
     name, positional, given = parse(agent)
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
@@ -69,7 +73,7 @@ def describe_agent(agent: Agent) -> str:
 
 
 def list_agents() -> list[dict[str, Any]]:
-    """Name, one-line summary and options (name, default, meaning) of every agent."""
+    """Name, one-line summary and options (with their defaults) of every agent."""
     rows = []
     for name, (kind, option_class) in AGENTS.items():
         module = importlib.import_module(kind.__module__)
@@ -93,6 +97,8 @@ def _build_options(name: str, option_class: type, given: dict[str, Any]) -> Any:
 
 
 def _checked_type(what: str, value: Any, hint: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):

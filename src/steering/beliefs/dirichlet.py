@@ -21,7 +21,7 @@ from steering.errors import InvalidOption
 Floats = NDArray[np.float64]
 
 # Below this concentration all gammas of a row can underflow to zero together; then rows are drawn in logarithms.
-SMALL_CONCENTRATION = 0.02
+SMALL_CONCENTRATION = 0.05
 
 
 class DirichletRows:
@@ -56,14 +56,18 @@ class DirichletRows:
     def observe(self, row: int | tuple[int, ...], outcome: int) -> None:
         """Add one observed outcome of one row."""
         index = (row,) if isinstance(row, int) else tuple(row)
-        self.counts[(*index, outcome)] += 1.0
+        self.counts[checked_index("outcome", (*index, outcome), self.counts.shape)] += 1.0
 
     def observe_counts(self, counts: ArrayLike) -> None:
         """Add a whole table of counts; the same as its single observations in any order."""
         table = np.asarray(counts, dtype=np.float64)
         if not np.isfinite(table).all() or (table < 0).any():
             raise InvalidOption("counts must be finite and not negative.")
-        self.counts += np.broadcast_to(table, self.counts.shape)
+        if table.shape != self.counts.shape:
+            raise InvalidOption(
+                f"counts have shape {table.shape}; they must have that of the table, {self.counts.shape}."
+            )
+        self.counts += table
 
     def mean(self) -> Floats:
         """E q, the posterior mean rows."""
@@ -129,10 +133,17 @@ def checked_concentration(eta: float) -> float:
     return float(eta)
 
 
+def checked_index(what: str, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return an index, or say that it is outside a table; negative numbers do not count from the end."""
+    if len(index) != len(shape) or not all(0 <= i < n for i, n in zip(index, shape, strict=True)):
+        raise InvalidOption(f"{what} {index} is not in a table of shape {shape}; count from 0 along every axis.")
+    return index
+
+
 def draw_rows(alpha: Floats, rng: np.random.Generator, smallest: float) -> Floats:
     """Dirichlet draws for every row of alpha, safe for tiny concentrations.
 
-    Gamma(a) draws below about 0.02 underflow together with a probability that matters and would give 0/0. There
+    Gamma(a) draws with a below about 0.05 underflow together with a probability that matters and would give 0/0. There
     Gamma(a) = Gamma(a + 1) U^(1/a) is used in logarithms and the row is normalised relative to its largest entry.
     """
     if smallest >= SMALL_CONCENTRATION:

@@ -2,9 +2,12 @@
 
 The prior can be learned. With `concentration="learned"` the eta that all rows share is the maximum of its log evidence
 (the Dirichlet-multinomial marginal likelihood of everything seen) plus a weak log-normal pull towards the given eta,
-over a grid of a factor 1.26. With `reward_scale="learned"` the same is done for the unit c in which rewards are
-measured (beta_0 becomes beta_0 c^2). Both are followed sample by sample at the price of one or two logarithms
-for each grid point, and take effect at `refresh`, which an agent calls before it plans.
+over a grid of a factor 1.26. With `reward_scale="learned"` the same is done for the unit c in which the noise of
+rewards is measured: beta_0 becomes beta_0 c^2 and lambda_0 becomes lambda_0 c^2, so that the spread of mean rewards,
+beta_0 / (lambda_0 (alpha_0 - 1)), stays what the prior says. (Rewards that were seen say how noisy rewards are; they
+do not say how large those are that nobody has seen, and an agent that thinks so stops looking for them.) Both are
+followed sample by sample at the price of a few logarithms for each grid point, and take effect at `refresh`, which an
+agent calls before it plans.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ Ints = NDArray[np.int64]
 Transitions = tuple[Ints, Ints, Floats, Ints]
 
 GRID = np.geomspace(1e-3, 1e3, 61)
+UNIT_GRID = np.geomspace(1e-3, 1e3, 31)
 PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
 
 
@@ -65,6 +69,8 @@ class ModelBelief:
         learn_eta = _checked_choice("concentration", concentration)
         learn_scale = _checked_choice("reward_scale", reward_scale)
         cells = (n_states, n_actions, n_states)
+        if min(cells) < 1:
+            raise InvalidOption(f"a belief about {n_states} states and {n_actions} actions needs at least one of each.")
         self.eta = self.given_eta
         self.reward_unit = 1.0
         self.prior = self.given_prior
@@ -78,7 +84,7 @@ class ModelBelief:
         self.rate: Floats = np.full(cells, self.prior[3])
         self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
         self._eta_evidence = -0.5 * (np.log(self._etas / self.given_eta) / PULL) ** 2
-        self._units = np.sort(np.append(GRID, 1.0)) if learn_scale else np.empty(0)
+        self._units = UNIT_GRID.copy() if learn_scale else np.empty(0)
         self._unit_evidence = -0.5 * (np.log(self._units) / PULL) ** 2
         self._statistics = (self.counts, self.totals, self.average, self.scatter)
         self._posterior = (self.alpha, self.mu, self.shape, self.rate)
@@ -99,9 +105,14 @@ class ModelBelief:
 
     def observe_many(self, transitions: Transitions) -> None:
         """Add transitions (states, actions, rewards, next states) in their order."""
-        if not np.isfinite(transitions[2]).all():
-            where = int(np.flatnonzero(~np.isfinite(transitions[2]))[0])
-            raise InvalidOption(f"reward number {where} is {transitions[2][where]}; rewards must be finite numbers.")
+        wrong = kernels.first_invalid(transitions, *self.totals.shape)
+        if wrong >= 0:
+            s, a, r, y = (array[wrong] for array in transitions)
+            S, A = self.totals.shape
+            raise InvalidOption(
+                f"transition number {wrong} is ({s}, {a}, {r}, {y}); it must be a state below {S}, an action below "
+                f"{A}, a finite reward and a next state below {S}."
+            )
         kernels.observe(
             self.prior,
             transitions,
@@ -123,7 +134,7 @@ class ModelBelief:
             if unit != self.reward_unit:
                 self.reward_unit = unit
                 mu, lam, alpha, beta = self.given_prior
-                self.prior = (mu, lam, alpha, beta * unit**2)
+                self.prior = (mu, lam * unit**2, alpha, beta * unit**2)
                 kernels.refresh_rewards(
                     self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate
                 )

@@ -7,8 +7,8 @@ sum of squared deviations q (sufficient statistics, kept for every cell),
     alpha'  = alpha + n / 2,                 beta' = beta + q / 2 + lambda n (r - mu)^2 / (2 lambda').
 
 The marginal of the mean is Student-t with 2 alpha' degrees of freedom, centre mu' and
-scale^2 = beta' / (alpha' lambda'); its variance beta' / (lambda' (alpha' - 1)) exists for alpha' > 1. The next reward is Student-t with
-scale^2 = beta' (lambda' + 1) / (alpha' lambda').
+scale^2 = beta' / (alpha' lambda'); its variance beta' / (lambda' (alpha' - 1)) exists for alpha' > 1. The next reward
+is Student-t with scale^2 = beta' (lambda' + 1) / (alpha' lambda').
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import t as student_t
 
+from steering.beliefs.dirichlet import checked_index
 from steering.errors import InvalidOption
 
 Floats = NDArray[np.float64]
@@ -78,7 +79,7 @@ class NormalGammaCells:
 
     def observe(self, cell: int | tuple[int, ...], reward: float) -> None:
         """Add one reward of one cell."""
-        index = (cell,) if isinstance(cell, int) else tuple(cell)
+        index = checked_index("cell", (cell,) if isinstance(cell, int) else tuple(cell), self.counts.shape)
         if not np.isfinite(reward):
             raise InvalidOption(f"the reward of cell {index} is {reward}; it must be a finite number.")
         self.counts[index] += 1.0
@@ -91,8 +92,8 @@ class NormalGammaCells:
         n, mean, squares = (
             np.broadcast_to(np.asarray(x, dtype=np.float64), self.counts.shape) for x in (counts, average, scatter)
         )
-        if (n < 0).any() or (squares < 0).any() or not np.isfinite(mean).all():
-            raise InvalidOption("a batch needs counts and scatter that are not negative and a finite average.")
+        if (n < 0).any() or (squares < 0).any() or not np.isfinite([n, mean, squares]).all():
+            raise InvalidOption("a batch needs finite counts, averages and scatter, the first and last not negative.")
         total = self.counts + n
         safe = np.maximum(total, 1.0)
         gap = mean - self.average
