@@ -195,6 +195,14 @@ def test_ties_up_to_rounding_are_ties():
     assert draws == {0, 1}
 
 
+def test_a_small_but_real_difference_is_not_a_tie():
+    mdp = TabularMDP(P=np.ones((1, 2, 1)), reward_mean=[[0.3, 0.3 + 1e-9]])
+    found = policy_iteration(mdp, 0.9, policy=[0])
+    assert found.policy.tolist() == [1]
+    assert found.iterations == 2
+    assert found.V[0] == pytest.approx((0.3 + 1e-9) / 0.1, rel=1e-14)
+
+
 def test_random_ties_are_uniform_and_reproducible():
     """Chi-squared over 3 tied actions: 13.8 is exceeded with probability 0.001; the seeds are fixed."""
     mdp = all_tied(S=100)
