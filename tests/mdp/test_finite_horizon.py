@@ -121,6 +121,7 @@ def test_ties_and_other_rewards():
         ([0, 0], 2.0, "horizon is 2.0; it must be a whole number"),
         ([0, 0], True, "horizon is True; it must be a whole number"),
         ([[0, 0]], 2, "policy has 1 steps; it must have as many as the horizon, 2"),
+        ([[0, 0], [0]], 2, "policy is not an array of numbers"),
         ([[0, 0], [0, 7]], 2, r"policy\[1, 1\] is 7"),
         (np.ones((2, 3, 2)) / 2, 2, r"it must be \(H, S, A\) = \(2, 2, 2\)"),
     ],

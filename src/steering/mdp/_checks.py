@@ -81,7 +81,7 @@ def is_deterministic(policy: ArrayLike) -> bool:
 
 def checked_policy(mdp: TabularMDP, policy: ArrayLike) -> Floats | Ints:
     """Return a stationary policy: action numbers (S,) as int64, or action probabilities (S, A) as floats."""
-    array = _array(policy)
+    array = policy_array(policy)
     if is_deterministic(array) and array.ndim == 1:
         return checked_actions(mdp, array)
     if array.shape != mdp.allowed.shape:
@@ -115,7 +115,7 @@ def checked_actions(mdp: TabularMDP, actions: ArrayLike) -> Ints:
 
 def checked_probabilities(mdp: TabularMDP, probabilities: ArrayLike) -> Floats:
     """Return action probabilities (..., S, A) as floats; disallowed actions must have probability 0."""
-    array = _array(probabilities).astype(np.float64)
+    array = policy_array(probabilities).astype(np.float64)
     _refuse(~np.isfinite(array), array, "every probability must be a finite number.")
     _refuse(array < 0.0, array, "a probability cannot be negative.")
     _refuse((array > 0.0) & ~mdp.allowed, array, "an action that is not allowed must have probability 0.")
@@ -133,7 +133,8 @@ def _refuse(bad: NDArray[np.bool_], array: Floats, rule: str) -> None:
         raise InvalidOption(f"policy{list(where)} is {array[where]:g}; {rule}")
 
 
-def _array(policy: ArrayLike) -> NDArray[Any]:
+def policy_array(policy: ArrayLike) -> NDArray[Any]:
+    """Return what was given for a policy as an array of numbers of any shape."""
     try:
         array = np.asarray(policy)
     except ValueError:

@@ -27,6 +27,7 @@ from steering.mdp._checks import (
     checked_rewards,
     checked_start,
     is_deterministic,
+    policy_array,
 )
 from steering.mdp.evaluation import chain_step, spread
 from steering.mdp.tabular import Floats, TabularMDP
@@ -77,9 +78,7 @@ def evaluate_finite(
     return V
 
 
-def occupancy_finite(
-    mdp: TabularMDP, policy: ArrayLike, horizon: int, start: ArrayLike | int | None = None
-) -> Floats:
+def occupancy_finite(mdp: TabularMDP, policy: ArrayLike, horizon: int, start: ArrayLike | int | None = None) -> Floats:
     """Probabilities Pr(s_h = s, a_h = a) at every step h, shape (H, S, A); each step sums to 1."""
     pi = _by_time(mdp, policy, horizon)
     table = np.empty((len(pi), *mdp.allowed.shape))
@@ -95,14 +94,12 @@ def occupancy_finite(
 def _by_time(mdp: TabularMDP, policy: ArrayLike, horizon: int) -> list[Floats | Ints]:
     """Checked policy of every step; a stationary one is the same object H times."""
     H = checked_count("horizon", horizon)
-    array = np.asarray(policy)
+    array = policy_array(policy)
     if is_deterministic(array) and array.ndim == 2:
         steps: list[Floats | Ints] = list(checked_actions(mdp, array))
     elif array.ndim == 3:
         if array.shape[1:] != mdp.allowed.shape:
-            raise InvalidOption(
-                f"policy has shape {array.shape}; it must be (H, S, A) = {(H, *mdp.allowed.shape)}."
-            )
+            raise InvalidOption(f"policy has shape {array.shape}; it must be (H, S, A) = {(H, *mdp.allowed.shape)}.")
         steps = list(checked_probabilities(mdp, array))
     else:
         return [checked_policy(mdp, array)] * H
