@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import steering.envs
 from steering.envs import Environment, deep_sea, list_envs, make_env
 from steering.envs.registry import ENTRIES
 from steering.errors import InvalidMDP, InvalidOption, SteeringError, UnknownName, UnsupportedEnvironment
@@ -198,3 +199,10 @@ def test_any_text_makes_an_environment_or_one_sentence(text: str) -> None:
     for name in ENTRIES:
         with contextlib.suppress(SteeringError):  # nothing else may be raised
             make_env(f"{name}:{text}")
+
+
+def test_public_names_are_loaded_on_first_use() -> None:
+    assert dir(steering.envs) == sorted(steering.envs.__all__)
+    assert all(getattr(steering.envs, name) is not None for name in steering.envs.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'deepsea_'"):
+        _ = steering.envs.deepsea_

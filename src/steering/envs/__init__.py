@@ -1,16 +1,41 @@
 """Environments: the paper's, two classics, any Gymnasium environment with finite spaces, and your own MDP."""
 
-from steering.envs.base import Environment
-from steering.envs.deepsea import deep_sea
-from steering.envs.griddeepsea import grid_deep_sea
-from steering.envs.gym_env import TabularEnv
-from steering.envs.gym_import import estimate_mdp, from_gym
-from steering.envs.live import LiveGym
-from steering.envs.priormdp import prior_mdp, sample_prior_mdp
-from steering.envs.registration import register_all
-from steering.envs.registry import EnvInfo, list_envs, make_env
-from steering.envs.riverswim import river_swim
-from steering.envs.widenarrow import wide_narrow
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steering.envs.base import Environment
+    from steering.envs.deepsea import deep_sea
+    from steering.envs.griddeepsea import grid_deep_sea
+    from steering.envs.gym_env import TabularEnv
+    from steering.envs.gym_import import estimate_mdp, from_gym
+    from steering.envs.live import LiveGym
+    from steering.envs.priormdp import prior_mdp, sample_prior_mdp
+    from steering.envs.registration import register_all
+    from steering.envs.registry import EnvInfo, list_envs, make_env
+    from steering.envs.riverswim import river_swim
+    from steering.envs.widenarrow import wide_narrow
+
+# Loaded on first use, so that registering names with Gymnasium does not load the environments.
+_HOMES = {
+    "EnvInfo": "steering.envs.registry",
+    "Environment": "steering.envs.base",
+    "LiveGym": "steering.envs.live",
+    "TabularEnv": "steering.envs.gym_env",
+    "deep_sea": "steering.envs.deepsea",
+    "estimate_mdp": "steering.envs.gym_import",
+    "from_gym": "steering.envs.gym_import",
+    "grid_deep_sea": "steering.envs.griddeepsea",
+    "list_envs": "steering.envs.registry",
+    "make_env": "steering.envs.registry",
+    "prior_mdp": "steering.envs.priormdp",
+    "register_all": "steering.envs.registration",
+    "river_swim": "steering.envs.riverswim",
+    "sample_prior_mdp": "steering.envs.priormdp",
+    "wide_narrow": "steering.envs.widenarrow",
+}
 
 __all__ = [
     "EnvInfo",
@@ -29,3 +54,13 @@ __all__ = [
     "sample_prior_mdp",
     "wide_narrow",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'steering.envs' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

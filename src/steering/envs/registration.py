@@ -1,30 +1,73 @@
-"""Gymnasium ids of this package's environments: ``steering/DeepSea-v0`` and so on."""
+"""Gymnasium ids of this package's environments: ``steering/DeepSea-v0`` and so on.
+
+Importing this module is cheap: neither Gymnasium nor any environment is loaded before one is made.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
+from steering.envs.names import GYM_NAMES
 
-from steering.envs.gym_env import TabularEnv
-from steering.envs.registry import ENTRIES, make_env
-
-NAMESPACE = "steering"
+if TYPE_CHECKING:
+    from steering.envs.gym_env import TabularEnv
 
 
 def register_all() -> list[str]:
     """Register every environment with Gymnasium (again does no harm) and return the ids."""
+    import gymnasium
+
     ids = []
-    for name, entry in ENTRIES.items():
-        env_id = f"{NAMESPACE}/{entry.gym}-v0"
+    for name, (gym_name, example) in GYM_NAMES.items():
+        env_id = f"steering/{gym_name}-v0"
         ids.append(env_id)
         if env_id not in gymnasium.registry:
-            kwargs = {"name": name, **entry.example}
-            gymnasium.register(env_id, entry_point=f"{__name__}:tabular_env", kwargs=kwargs)
+            entry_point = "steering.envs.registration:tabular_env"
+            gymnasium.register(env_id, entry_point=entry_point, kwargs={"name": name, **example})
     return ids
+
+
+def register_on_import() -> None:
+    """Register now if Gymnasium is loaded, else as soon as it is; so nobody pays for it who does not use it."""
+    if "gymnasium" in sys.modules:
+        register_all()
+    elif not any(isinstance(finder, _RegisterAfterImport) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _RegisterAfterImport())
 
 
 def tabular_env(name: str, *, disallowed: str = "stay", render_mode: str | None = None, **options: Any) -> TabularEnv:
     """Make the Gymnasium environment of a registered name; the options are those of `make_env`."""
+    from steering.envs.gym_env import TabularEnv
+    from steering.envs.registry import make_env
+
     env = make_env(name, **options)
     return TabularEnv(env.table, horizon=env.horizon, disallowed=disallowed, render_mode=render_mode)
+
+
+class _RegisterAfterImport(MetaPathFinder):
+    """Lets the usual finders load Gymnasium, then registers the ids and is gone."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: ModuleType) -> None:
+                # Only now: somebody may ask for the spec just to see whether Gymnasium is installed.
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                load(module)
+                register_all()
+
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec

@@ -1,8 +1,8 @@
 """Environments by name: ``make_env("deepsea:15")``, and how to add one.
 
-An environment is a function that returns a `TabularMDP`, in a file of its own, and one line in `ENTRIES`: its
-parameters, their defaults and its summary are read from the function. Positional parameters may be given as
-values (``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments alike.
+An environment is a function that returns a `TabularMDP`, in a file of its own, one line in `ENTRIES` here and one in
+`steering.envs.names`: its parameters, their defaults and its summary are read from the function. Positional parameters
+may be given as values (``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from steering.envs.base import SETTINGS, Environment, changed_settings, default_
 from steering.envs.deepsea import deep_sea
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.gym_import import from_gym
+from steering.envs.names import GYM_NAMES
 from steering.envs.priormdp import prior_mdp
 from steering.envs.riverswim import river_swim
 from steering.envs.widenarrow import wide_narrow
@@ -40,10 +41,6 @@ class Entry:
     ----------
     build
         Returns the MDP; its signature and docstring are the documentation of the environment.
-    gym
-        Name in Gymnasium, without ``steering/`` and version.
-    example
-        Values of the required parameters for an example, and the defaults in Gymnasium.
     always
         Keyword parameters written in the canonical name even at their default.
     settings
@@ -51,8 +48,6 @@ class Entry:
     """
 
     build: Callable[..., TabularMDP]
-    gym: str
-    example: Mapping[str, int]
     always: tuple[str, ...] = ()
     settings: Callable[[TabularMDP], dict[str, Any]] = lambda mdp: {}
 
@@ -74,15 +69,11 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {
-    "deepsea": Entry(deep_sea, "DeepSea", {"n": 8}),
-    "widenarrow": Entry(
-        wide_narrow, "WideNarrow", {"n": 1, "w": 12}, settings=lambda mdp: {"replan_every": mdp.n_states}
-    ),
-    "priormdp": Entry(prior_mdp, "PriorMDP", {"n_states": 4, "n_actions": 2}, always=("seed",)),
-    "riverswim": Entry(river_swim, "RiverSwim", {"n": 6}),
-    "griddeepsea": Entry(
-        grid_deep_sea, "GridDeepSea", {"n": 10}, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}
-    ),
+    "deepsea": Entry(deep_sea),
+    "widenarrow": Entry(wide_narrow, settings=lambda mdp: {"replan_every": mdp.n_states}),
+    "priormdp": Entry(prior_mdp, always=("seed",)),
+    "riverswim": Entry(river_swim),
+    "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
 }
 
 
@@ -284,7 +275,7 @@ def _parameter_text(entry: Entry) -> str:
 
 
 def _example(name: str) -> str:
-    return spec.describe(name, list(ENTRIES[name].example.values()), {})
+    return spec.describe(name, list(GYM_NAMES[name][1].values()), {})
 
 
 def _mdp_name(mdp: TabularMDP) -> str:

@@ -1,0 +1,14 @@
+"""Names of the environments, without the code behind them, so that they can be registered at no cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
+    "deepsea": ("DeepSea", {"n": 8}),
+    "widenarrow": ("WideNarrow", {"n": 1, "w": 12}),
+    "priormdp": ("PriorMDP", {"n_states": 4, "n_actions": 2}),
+    "riverswim": ("RiverSwim", {"n": 6}),
+    "griddeepsea": ("GridDeepSea", {"n": 10}),
+}
+"""Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""
