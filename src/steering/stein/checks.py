@@ -48,10 +48,10 @@ def as_pmf(values: ArrayLike, name: str) -> Array:
         For negative or non-finite entries and for rows that do not sum to one (tolerance `SUM_TOLERANCE`).
     """
     p = as_floats(values, name)
-    total = p.sum(-1)
+    total = np.add.reduce(p, -1)
     # One pass for the good case: a NaN or infinity spoils the sum, and min finds the negative ones.
     miss = abs(float(total) - 1.0) if p.ndim == 1 else np.abs(total - 1.0).max()
-    if not (p.min() >= 0.0 and miss <= SUM_TOLERANCE):
+    if not (least(p) >= 0.0 and miss <= SUM_TOLERANCE):
         _refuse_pmf(p, total, name)
     return p
 
@@ -73,7 +73,7 @@ def _refuse_pmf(p: Array, total: Any, name: str) -> None:
 def as_counts(values: ArrayLike, name: str = "counts") -> Array:
     """Counts of samples along the last axis: whole, finite, not negative."""
     counts = as_floats(values, name)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.min() >= 0:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and least(values) >= 0:
         return counts
     good = (counts >= 0) & (np.floor(counts) == counts) & (counts < 2.0**53)
     if not good.all():
@@ -81,6 +81,11 @@ def as_counts(values: ArrayLike, name: str = "counts") -> Array:
         value = counts[~good][0]
         raise InvalidDistribution(f"{name}{where} is {value:g}; counts are whole numbers, none of them negative.")
     return counts
+
+
+def least(values: NDArray[Any]) -> float:
+    """Smallest entry (without the bookkeeping of `ndarray.min`: single rows are timed in microseconds)."""
+    return float(np.minimum.reduce(values, None))
 
 
 def ahead(values: Array) -> Array:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, ahead, as_counts, as_pmf, finite, first_where, same_outcomes
+from steering.stein.checks import Array, ahead, as_counts, as_pmf, finite, first_where, least, same_outcomes
 from steering.stein.errors import InvalidDistribution, SteinSupportWarning
 from steering.stein.kernels import BaseKernel, get_kernel
 from steering.stein.operators import Operator, get_operator
@@ -64,7 +64,8 @@ def discrepancy(
     same_outcomes(p, q, "p", "q")
     op.check(q)
     warn_if_stuck(op, p)
-    return _scalar(_quadratic(base, op.flow(p, q), "the discrepancy"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _scalar(finite(base.quadratic(op.flow(p, q)), "the discrepancy"))
 
 
 def discrepancy_from_counts(
@@ -93,22 +94,20 @@ def discrepancy_from_counts(
     counts, q = as_counts(counts), as_pmf(q, "q")
     same_outcomes(counts, q, "counts", "q")
     op.check(q)
-    n = counts.sum(-1)
-    if not n.min() >= need:
+    n = np.add.reduce(counts, -1)
+    if not least(n) >= need:
         raise InvalidDistribution(
-            f"row {first_where(np.atleast_1d(n < need))} has {int(n.min())} samples and the {statistic}-statistic"
+            f"row {first_where(np.atleast_1d(n < need))} has {int(least(n))} samples and the {statistic}-statistic"
             f" needs {need}; leave out rows with fewer."
         )
     warn_if_stuck(op, counts)
-    if statistic == "V":
-        return _scalar(_quadratic(base, op.flow(counts / n[..., None], q), "the V-statistic"))
-    if q.ndim == 1:  # one model for all rows: its matrix serves both sums
-        t = op.generator(q)
-        total, own = _quadratic(base, counts @ t, "the U-statistic"), counts @ base.quadratic(t)
-    else:
-        total = _quadratic(base, op.flow(counts, q), "the U-statistic")
-        own = np.einsum("...i,...i->...", counts, op.self_similarity(q, base))
-    return _scalar(finite((total - own) / (n * (n - 1.0)), "the U-statistic"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if statistic == "V":
+            value = base.quadratic(op.flow(counts, q)) / (n * n)
+        else:
+            total, own = op.sums(counts, q, base)
+            value = (total - own) / (n * (n - 1.0))
+    return _scalar(finite(value, f"the {statistic}-statistic"))
 
 
 def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming") -> Array:
@@ -126,7 +125,7 @@ def warn_if_stuck(operator: Operator, p: Array) -> None:
     """One warning when the literal operator cannot vanish on some row p, with that row and its lower
     bound.
     """
-    if operator.vanishes_on_sparse or p.min() > 0:
+    if operator.vanishes_on_sparse or least(p) > 0:
         return
     stuck = ((p == 0) & (ahead(p) > 0)).any(-1)
     if not np.any(stuck):
@@ -142,11 +141,6 @@ def warn_stuck(name: str, row: str) -> None:
         SteinSupportWarning,
         stacklevel=4,
     )
-
-
-def _quadratic(kernel: BaseKernel, w: Array, what: str) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(finite(kernel.quadratic(w), what))
 
 
 def _samples_needed(statistic: str) -> int:

@@ -77,7 +77,7 @@ class TwoParameter(BaseKernel):
     def quadratic(self, w: Array) -> Array:
         """``a |w|^2 + b (sum w)^2``."""
         if w.ndim == 1:  # the common single row, without the cost of general indexing
-            total = float(w.sum())
+            total = float(np.add.reduce(w))
             return np.asarray(self.a * float(w @ w) + self.b * total * total)
         return np.asarray(self.a * np.einsum("...i,...i->...", w, w) + self.b * w.sum(-1) ** 2)
 
@@ -135,6 +135,7 @@ class GramKernel(BaseKernel):
 
 
 _KERNELS: dict[str, Callable[[int], TwoParameter]] = {}
+_MADE: dict[tuple[str, int], TwoParameter] = {}
 
 
 def register_kernel(name: str) -> Callable[[Callable[[int], TwoParameter]], Callable[[int], TwoParameter]]:
@@ -144,6 +145,7 @@ def register_kernel(name: str) -> Callable[[Callable[[int], TwoParameter]], Call
 
     def add(function: Callable[[int], TwoParameter]) -> Callable[[int], TwoParameter]:
         _KERNELS[name] = function
+        _MADE.clear()
         return function
 
     return add
@@ -185,7 +187,10 @@ def get_kernel(kernel: str | BaseKernel | ArrayLike, dimensions: int = 1) -> Bas
     if isinstance(kernel, BaseKernel):
         return kernel
     if isinstance(kernel, str):
-        if kernel not in _KERNELS:
-            raise unknown_name("kernel", kernel, _KERNELS)
-        return _KERNELS[kernel](dimensions)
+        key = (kernel, dimensions)
+        if key not in _MADE:
+            if kernel not in _KERNELS:
+                raise unknown_name("kernel", kernel, _KERNELS)
+            _MADE[key] = _KERNELS[kernel](dimensions)
+        return _MADE[key]
     return GramKernel(np.asarray(kernel, dtype=np.float64))

@@ -54,15 +54,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from steering.errors import InvalidOption, unknown_name
-from steering.stein.checks import Array, ahead, first_where
+from steering.stein.checks import Array, ahead, first_where, least
 from steering.stein.errors import InvalidDistribution
-from steering.stein.kernels import BaseKernel
+from steering.stein.kernels import BaseKernel, TwoParameter
 
 #: Where a probability is tiny, scale-free conductances see q times this: 1 / q is then finite for every number.
 _LIFT = 2.0**500
 _TINY = 1e-280
 #: Pairwise blocks are built for so many doubles at a time, about the size of a second-level cache.
-_BLOCK = 65_536
+_BLOCK = 262_144
 
 #: A resistance between two outcomes as a function of their probabilities.
 Resistance = Callable[[Array, Array], Array]
@@ -105,9 +105,17 @@ class Operator:
         """``kappa(y, y) = T_q[y] L T_q[y]'`` for every y, in blocks of rows."""
         return _in_blocks(lambda block: kernel.quadratic(self.generator(block)), q)
 
+    def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
+        """``n^2 V`` and ``sum_y counts(y) kappa(y, y)``: what the U-statistic needs."""
+        if q.ndim == 1:  # one model for all rows: its matrix serves both
+            t = self.generator(q)
+            return kernel.quadratic(counts @ t), np.asarray(counts @ kernel.quadratic(t))
+        own = self.self_similarity(q, kernel)
+        return kernel.quadratic(self.flow(counts, q)), np.asarray(np.einsum("...i,...i->...", counts, own))
+
     def check(self, q: Array) -> None:
         """Refuse a q that the operator is not defined for."""
-        if self.needs_full_support and not q.min() > 0.0:
+        if self.needs_full_support and not least(q) > 0.0:
             raise InvalidDistribution(
                 f"q{first_where(q <= 0)} is zero and operator '{self.name}' divides by q; use"
                 f" operator='barker' or"
@@ -144,6 +152,20 @@ class Difference(Operator):
         t[y - 1] = 1.0
         t[y] -= self._ratio(q)[y]
         return t
+
+    def self_similarity(self, q: Array, kernel: BaseKernel) -> Array:
+        """``a (1 + r^2) + b (1 - r)^2`` with r = q(v y) / q(y): a row of T has two entries."""
+        if not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
+            return super().self_similarity(q, kernel)
+        r = self._ratio(q)
+        return np.asarray(kernel.a * (1.0 + r * r) + kernel.b * (1.0 - r) ** 2)
+
+    def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
+        """Both sums in O(S)."""
+        own = counts @ self.self_similarity(q, kernel) if q.ndim == 1 else None
+        if own is None:
+            return super().sums(counts, q, kernel)
+        return kernel.quadratic(self.flow(counts, q)), np.asarray(own)
 
     @staticmethod
     def _ratio(q: Array) -> Array:
@@ -215,8 +237,8 @@ class Reversible(Operator):
         return np.reciprocal(c, out=c)
 
     def _lifted(self, q: Array) -> tuple[Array, bool]:
-        least = q.min()
-        return (q * _LIFT if self.scale_free and least < _TINY else q), not least > 0.0
+        smallest = least(q)
+        return (q * _LIFT if self.scale_free and smallest < _TINY else q), not smallest > 0.0
 
     def flow(self, p: Array, q: Array) -> Array:
         """``w = q * (C p) - p * (C q)``, in blocks of rows (all pairs) or edge by edge (graph)."""
