@@ -1,0 +1,52 @@
+"""An agent of your own: plan in the mean model with a bonus for pairs that were rarely tried.
+
+policy = argmax of the MDP with rewards r(s, a) + bonus / sqrt(1 + n(s, a))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import steering
+from steering.agents.base import ModelBasedAgent, ModelBasedOptions, in_range
+
+
+@dataclass(frozen=True)
+class CountBonusOptions(ModelBasedOptions):
+    """Options of the belief, and one more.
+
+    Attributes
+    ----------
+    bonus
+        Reward of trying a pair for the first time.
+    """
+
+    bonus: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        in_range("bonus", self.bonus, 0.0)
+
+
+class CountBonus(ModelBasedAgent):
+    """The belief, acting and observing are inherited; only the plan is new."""
+
+    name = "count_bonus"
+    options: CountBonusOptions
+
+    def plan(self) -> None:
+        self.belief.refresh()
+        P, r = self.belief.mean_model()
+        self.solve(P, r + self.options.bonus / np.sqrt(1.0 + self.belief.totals))
+
+
+def main() -> None:
+    for agent in (CountBonus(CountBonusOptions(concentration="learned")), "psrl:concentration=learned"):
+        results = steering.run("deepsea:8", agent, steps=2000, seeds=5)
+        print(f"{results.agent:40s} {results.regret(normalised=True).mean():.3f}")
+
+
+if __name__ == "__main__":
+    main()

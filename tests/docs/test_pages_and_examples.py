@@ -1,0 +1,106 @@
+"""Code in the README and in the pages runs, commands in them work, links lead somewhere, and so do the examples."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from steering.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / name
+    for name in (
+        "README.md",
+        "docs/index.md",
+        "docs/quickstart.md",
+        "docs/agents.md",
+        "docs/add_an_agent.md",
+        "docs/add_an_environment.md",
+    )
+]
+ALL_PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("stein_"))
+WITHOUT_CODE = {"index.md"}
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and text of every fenced block, in order."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    ran = 0
+    for language, text in blocks(page):
+        if language == "sh":
+            for line in text.splitlines():
+                run_command(line)
+                ran += 1
+        elif language == "python":
+            run_python(text, names, page.name)
+            ran += 1
+    assert (ran == 0) == (page.name in WITHOUT_CODE)
+
+
+def run_command(line: str) -> None:
+    program, *arguments = shlex.split(line)
+    assert program == "steering", line
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 0, line
+
+
+def run_python(text: str, names: dict[str, object], page: str) -> None:
+    if ">>>" not in text:
+        exec(compile(text, page, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(text, names, page, page, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=report.append, clear_globs=False)
+    assert result.failed == 0, "".join(report)
+    assert result.attempted > 0
+    names.update(test.globs)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 4
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_shows_what_the_makefile_runs() -> None:
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    command = re.search(r"steering run deepsea:8(.*?)--out", makefile, flags=re.DOTALL)
+    assert command is not None
+    agents = re.findall(r"--agent (\S+)", command.group(1))
+    table = next(text for language, text in blocks(ROOT / "README.md") if language == "text")
+    shown = re.findall(r"^│ (\S+)", table, flags=re.MULTILINE)
+    assert shown == agents
+    assert os.path.getsize(ROOT / "docs" / "figures" / "deepsea8.png") < 100_000
+    assert "make run" in readme
+    assert "make test" in readme
