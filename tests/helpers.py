@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering.agents import Problem
+from steering.agents.psrl import PSRL, PSRLOptions
 from steering.envs import Environment
 from steering.experiments.seeds import environment_streams
 from steering.mdp import TabularMDP
@@ -66,3 +67,14 @@ AGENTS = [
     "ids:planning=mean,concentration=learned,reward_scale=learned",
 ]
 """Every agent, with every kind of option at least once."""
+
+
+class FollowsPolicy(PSRL):
+    """An agent that follows a given policy (layers, S), whatever it sees."""
+
+    def __init__(self, policy: np.ndarray) -> None:
+        super().__init__(PSRLOptions())
+        self._given = np.asarray(policy, dtype=np.int64)
+
+    def plan(self) -> None:
+        self.policy = self._given.copy()
