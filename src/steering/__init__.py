@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from steering.agents import Agent, list_agents, make_agent
     from steering.envs import Environment, list_envs, make_env
     from steering.errors import SteeringError
-    from steering.experiments import bayesian_regret, run
+    from steering.experiments import bayesian_regret, run, sweep
     from steering.mdp import TabularMDP
-    from steering.results import RunResults
+    from steering.results import Results, RunResults, load
 
 # Loaded on first use: `import steering.stein` or the command line's help must not pay for the compiler.
 _HOMES = {
@@ -32,13 +32,17 @@ _HOMES = {
     "SteeringError": "steering.errors",
     "bayesian_regret": "steering.experiments",
     "run": "steering.experiments",
+    "sweep": "steering.experiments",
     "TabularMDP": "steering.mdp",
+    "Results": "steering.results",
     "RunResults": "steering.results",
+    "load": "steering.results",
 }
 
 __all__ = [
     "Agent",
     "Environment",
+    "Results",
     "RunResults",
     "SteeringError",
     "TabularMDP",
@@ -46,9 +50,11 @@ __all__ = [
     "bayesian_regret",
     "list_agents",
     "list_envs",
+    "load",
     "make_agent",
     "make_env",
     "run",
+    "sweep",
 ]
 
 

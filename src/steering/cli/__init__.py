@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from steering._version import __version__
-from steering.cli import catalog, run
+from steering.cli import catalog, run, summary, sweep
 from steering.cli.common import EXIT_BAD_INPUT, EXIT_FAILURE, EXIT_INTERRUPTED
 from steering.errors import SteeringError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (catalog, run):
+for commands in (catalog, run, sweep, summary):
     commands.register(app)
 
 
@@ -74,9 +74,9 @@ def _stop(sentence: str, code: int) -> NoReturn:
 
 
 def _reader_left() -> NoReturn:
-    """The reader of our output went away (`steering envs | head`): not an error of ours, and nobody left to tell."""
+    """The reader of our output went away (`steering envs | head`): stop without a word, nobody is left to tell."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
+    sys.exit(EXIT_FAILURE)
 
 
 def _where(error: Any) -> str:

@@ -1,6 +1,7 @@
-"""Experiments: one run, many seeds, averages over a prior."""
+"""Experiments: one run, many seeds, averages over a prior, sweeps."""
 
 from steering.experiments.bayesian import BayesianRegret, bayesian_regret
+from steering.experiments.engine import Report, sweep
 from steering.experiments.runner import run
 
-__all__ = ["BayesianRegret", "bayesian_regret", "run"]
+__all__ = ["BayesianRegret", "Report", "bayesian_regret", "run", "sweep"]

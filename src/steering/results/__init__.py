@@ -1,7 +1,17 @@
 """What runs leave behind: arrays, tables, intervals and files."""
 
 from steering.results.files import write_atomically, write_tables
+from steering.results.load import Results, load
 from steering.results.runs import QSnapshots, RunResults
 from steering.results.statistics import curve_interval, mean_interval
 
-__all__ = ["QSnapshots", "RunResults", "curve_interval", "mean_interval", "write_atomically", "write_tables"]
+__all__ = [
+    "QSnapshots",
+    "Results",
+    "RunResults",
+    "curve_interval",
+    "load",
+    "mean_interval",
+    "write_atomically",
+    "write_tables",
+]

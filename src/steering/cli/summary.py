@@ -1,0 +1,153 @@
+"""`steering summary`, `steering plot` and `steering export`: what a results directory says."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from steering.cli.common import JsonFlag, out, print_json
+from steering.errors import InvalidOption
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from steering.results import Results
+
+Directory = Annotated[Path, typer.Argument(help="Results directory of a sweep.")]
+OutDir = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.")]
+EnvironmentText = Annotated[str | None, typer.Option("--env", help="Only this environment (its full text).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(summary)
+    app.command()(plot)
+    app.command()(export)
+
+
+def summary(
+    directory: Directory, out_dir: OutDir = None, env: EnvironmentText = None, as_json: JsonFlag = False
+) -> None:
+    """Compare the agents of a sweep: final and area-under-curve regret with intervals, and who beats whom.
+
+    Examples: steering summary results/deepsea; steering summary results/deepsea --out report (Markdown and CSV)
+    """
+    from steering.results.summary import MEASURES, summarise
+
+    results = _load(directory, env)
+    known = summarise(results)
+    written = known.write(out_dir) if out_dir is not None else []
+    if as_json:
+        names = ("by_environment", "overall", "improvement")
+        tables = {name: json.loads(getattr(known, name).to_json(orient="records")) for name in names}
+        print_json({"measure": known.measure, **tables, "notes": known.notes, "files": [str(p) for p in written]})
+        return
+    out.print(f"Score: {MEASURES[known.measure]}; lower is better. Intervals: 95 % bootstrap over seeds.")
+    for title, frame in (("By environment", known.by_environment), ("Over all environments", known.overall)):
+        if len(frame):
+            out.print(_table(title, frame))
+    if len(known.improvement):
+        out.print(_improvement(known.improvement))
+    for note in known.notes:
+        out.print(f"note: {note}")
+    for path in written:
+        out.print(f"wrote {path}", soft_wrap=True, highlight=False)
+
+
+def plot(
+    directory: Directory,
+    out_dir: OutDir = None,
+    env: EnvironmentText = None,
+    formats: Annotated[str, typer.Option("--format", help="png, svg, pdf, or several with commas.")] = "png",
+) -> None:
+    """Draw learning curves and performance profiles of a sweep (default: into DIR/figures).
+
+    Example: steering plot results/deepsea --format png,pdf
+    """
+    from steering.errors import NotAvailable
+    from steering.figures import curves, profiles
+    from steering.figures.files import FORMATS, save_figure
+
+    chosen = [part.strip() for part in formats.split(",")]
+    for one in chosen:
+        if one not in FORMATS:
+            raise InvalidOption(f"--format has '{one}'; choose from {', '.join(FORMATS)}.")
+    results = _load(directory, env)
+    target = out_dir or directory / "figures"
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise InvalidOption(f"{target} is a link or a file; give another place with --out.")
+    target.mkdir(parents=True, exist_ok=True)
+    for name, module in (("curves", curves), ("profile", profiles)):
+        try:
+            sheet = module.figure(module.data(results))
+        except NotAvailable as error:
+            print(f"no {name}: {error}", file=sys.stderr)
+            continue
+        for one in chosen:
+            out.print(f"wrote {save_figure(sheet, target / f'{name}.{one}')}", soft_wrap=True, highlight=False)
+
+
+def export(
+    directory: Directory,
+    out_dir: Annotated[Path, typer.Argument(help="Where to write.")],
+    format_: Annotated[str, typer.Option("--format", help="parquet, csv or tensorboard.")] = "parquet",
+    env: EnvironmentText = None,
+) -> None:
+    """Write the tables of a sweep as files; the same cells give the same bytes, wherever they were computed.
+
+    Examples: steering export results/deepsea tables --format csv
+
+    steering export results/deepsea runs --format tensorboard
+    """
+    results = _load(directory, env)
+    if format_ == "tensorboard":
+        from steering.results.tracking import write_tensorboard
+
+        out.print(f"wrote {write_tensorboard(results, out_dir)} runs to {out_dir}", soft_wrap=True, highlight=False)
+        return
+    for path in results.write(out_dir, format=format_):
+        out.print(f"wrote {path}", soft_wrap=True, highlight=False)
+
+
+def _load(directory: Path, env: str | None) -> Results:
+    from steering.results import load
+    from steering.results.load import ProblemWarning
+
+    results = load(directory, environment=env)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ProblemWarning)
+        count = len(results.finals)
+    for warning in caught:
+        print(f"warning: {warning.message}", file=sys.stderr)
+    if not count:
+        where = f" for '{env}'" if env is not None else ""
+        raise InvalidOption(f"{directory} has no finished cells{where}; see steering status {directory}.")
+    return results
+
+
+def _table(title: str, frame: pd.DataFrame) -> Table:
+    table = Table(title=title, title_justify="left")
+    texts = [name for name in frame if name in ("environment", "agent", "seeds", "environments")]
+    for name in texts:
+        table.add_column(str(name), overflow="fold")
+    headings = {"mean": "final, mean", "iqm": "final, interquartile mean", "area": "area under curve, mean"}
+    for heading in headings.values():
+        table.add_column(heading, justify="right")
+    for _, row in frame.iterrows():
+        values = [f"{row[n]:.3f} ({row[f'{n}_low']:.3f} to {row[f'{n}_high']:.3f})" for n in headings]
+        table.add_row(*(str(row[name]) for name in texts), *values)
+    return table
+
+
+def _improvement(frame: pd.DataFrame) -> Table:
+    table = Table("agent", "better than", title="Paired probability of improvement", title_justify="left")
+    table.add_column("probability", justify="right")
+    for row in frame.head(40).itertuples():
+        table.add_row(str(row.agent), str(row.better_than), f"{row.probability:.2f} ({row.low:.2f} to {row.high:.2f})")
+    return table

@@ -1,0 +1,261 @@
+"""`steering sweep`, `steering status` and `steering retry`: many runs, interrupted or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, print_json
+
+if TYPE_CHECKING:
+    from steering.experiments.engine import Report
+    from steering.experiments.sweep_file import Sweep
+
+EXIT_CELLS_FAILED = 3
+EXIT_DISK_FULL = 4
+PLAIN_SECONDS = 10.0
+
+Workers = Annotated[
+    int | None, typer.Option("--workers", "-w", help="Local processes (default: all cores); 0: in this process.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="Dask scheduler, tcp://host:port, or 'local' for one here.")
+]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", help="Seconds that one cell may take [3600].")]
+MemoryLimit = Annotated[int | None, typer.Option("--memory-limit", help="Megabytes that one cell may take.")]
+Retries = Annotated[int, typer.Option("--retries", help="How often a failed cell is tried again.")]
+ShardText = Annotated[
+    str | None,
+    typer.Option("--shard", help="Run part i/n; 'auto' (SLURM array) or 'auto/n' (Kubernetes) reads the index."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command(name="sweep")(sweep_command)
+    app.command()(status)
+    app.command()(retry)
+
+
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="The sweep, a TOML file.")],
+    out_dir: Annotated[Path, typer.Option("--out", "-o", help="Results directory; start again to continue.")],
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cells and estimated time; run nothing.")] = False,
+    shard: ShardText = None,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
+    retries: Retries = 2,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run all cells of a sweep that are not in the results directory yet.
+
+    [bold]Examples[/]
+
+    steering sweep examples/sweeps/deepsea.toml --out results/deepsea --dry-run
+
+    steering sweep examples/sweeps/deepsea.toml --out results/deepsea --workers 8
+
+    steering sweep sweep.toml --out results/big --shard 3/16          (one job of an array)
+
+    steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
+
+    Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
+    2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
+    """
+    from steering.experiments.cells import parse_shard
+    from steering.experiments.sweep_file import read_sweep
+
+    wanted = read_sweep(file)
+    part = parse_shard(shard, os.environ) if shard is not None else None
+    if dry_run:
+        _dry_run(wanted, part, out_dir, workers, as_json)
+        return
+    options = {"workers": workers, "scheduler": scheduler, "time_limit": time_limit, "memory_limit": memory_limit}
+    _run(wanted, out_dir, as_json, retries=retries, **options, **({"shard": part} if part else {}))
+
+
+def retry(
+    directory: Annotated[Path, typer.Argument(help="Results directory.")],
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
+    retries: Retries = 2,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run the failed cells of a results directory again, and whatever else is missing.
+
+    Example: steering retry results/deepsea --memory-limit 4000
+    """
+    from steering.experiments.sweep_file import read_sweep
+    from steering.results.store import Store
+
+    wanted = read_sweep(Store(directory).read_sweep())
+    options = {"workers": workers, "scheduler": scheduler, "time_limit": time_limit, "memory_limit": memory_limit}
+    _run(wanted, directory, as_json, retries=retries, retry_failed=True, **options)
+
+
+def status(directory: Annotated[Path, typer.Argument(help="Results directory.")], as_json: JsonFlag = False) -> None:
+    """Show what is done, failed and pending in a results directory, and how fast it goes.
+
+    Example: steering status results/deepsea
+    """
+    from steering.experiments.status import status_of
+
+    now = status_of(directory)
+    if as_json:
+        print_json(now)
+        return
+    table = Table(title=f"{directory}", title_justify="left")
+    for heading in ("cells", "done", "failed", "pending", "cells / s", "time left"):
+        table.add_column(heading, justify="right")
+    rate = now["rate"]
+    left = _clock(now["seconds_left"]) if now["seconds_left"] is not None else "-"
+    counts = (str(now[key]) for key in ("cells", "done", "failed", "pending"))
+    table.add_row(*counts, f"{rate:.1f}" if rate else "-", left)
+    out.print(table)
+    for one in now["failures"][:20]:
+        where = f"{one['environment']}, {one['agent']}, seed {one['seed']}"
+        out.print(f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", markup=False)
+    for name, reason in now["problems"][:20]:
+        out.print(f"not a whole shard: {name}: {reason}", markup=False)
+    if len(now["versions"]) > 1:
+        out.print(f"computed by different versions: {', '.join(now['versions'])}", markup=False)
+
+
+def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
+    from steering.experiments.cells import Shard
+    from steering.experiments.estimate import estimate_seconds
+    from steering.results.store import Store
+
+    done = Store(directory).scan().keys if (directory / "shards").is_dir() else set()
+    part = part or Shard()
+    mine = [(i, key) for i, key in enumerate(wanted.plan.keys()) if i in part]
+    pending = [i for i, key in mine if key not in done]
+    cores = workers or len(os.sched_getaffinity(0))
+    seconds = estimate_seconds(wanted.plan, pending) if pending else 0.0
+    rows = [
+        {
+            "environment": g.config["environment"],
+            "agent": g.config["agent"],
+            "steps": g.config["steps"],
+            "seeds": len(g.seeds),
+        }
+        for g in wanted.plan.groups
+    ]
+    if as_json:
+        known = {"cells": len(mine), "done": len(mine) - len(pending), "pending": len(pending), "workers": cores}
+        print_json({**known, "seconds": seconds / cores, "groups": rows})
+        return
+    table = Table("environment", "agent", "steps", "seeds", title=wanted.name or "sweep", title_justify="left")
+    for row in rows[:50]:
+        table.add_row(*(str(value) for value in row.values()))
+    out.print(table)
+    if len(rows) > 50:
+        out.print(f"... and {len(rows) - 50} more pairs of environment and agent")
+    out.print(
+        f"{len(mine)} cells, {len(mine) - len(pending)} done, {len(pending)} to run: about {_clock(seconds / cores)} "
+        f"on {cores} worker(s)."
+    )
+
+
+def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
+    from steering.experiments.engine import sweep
+    from steering.results.store import DiskFull
+
+    signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
+    began = time.monotonic()
+    try:
+        with _Display() as display:
+            report = sweep(wanted, directory, watch=display.show, **options)
+    except DiskFull as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(EXIT_DISK_FULL) from None
+    except KeyboardInterrupt:
+        print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    _summary(report, time.monotonic() - began, as_json)
+    if report.failed:
+        raise typer.Exit(EXIT_CELLS_FAILED)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _summary(report: Report, seconds: float, as_json: bool) -> None:
+    if as_json:
+        known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending")}
+        print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
+        return
+    text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {_clock(seconds)}"
+    out.print(f"{text}; {report.retried} tried again; {len(report.failed)} failed.", highlight=False)
+    for name, reason in report.set_aside:
+        out.print(f"set aside: {name}: {reason}", markup=False, soft_wrap=True)
+    for key, message in list(report.failed.items())[:20]:
+        out.print(f"failed: {key}: {message}", markup=False, soft_wrap=True)
+    if report.failed:
+        out.print(f"tracebacks are in {report.directory / 'failed'}; try again with: steering retry {report.directory}")
+    out.print(
+        f"results: {report.directory} (steering summary, steering plot, or steering.load in Python)", soft_wrap=True
+    )
+
+
+class _Display:
+    """Progress: a bar for people, a plain line now and then where there is no terminal."""
+
+    def __enter__(self) -> _Display:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=err, disable=not err.is_terminal)
+        self._task = self._bar.add_task("cells", total=None)
+        self._last = 0.0
+        self._first: tuple[float, int] | None = None
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self._bar.__exit__(*details)
+
+    def show(self, report: Report) -> None:
+        """Show the state of a sweep."""
+        failed = len(report.failed)
+        text = f"cells, {failed} failed" if failed else "cells"
+        self._bar.update(self._task, total=report.cells, completed=report.done + failed, description=text)
+        now = time.monotonic()
+        self._first = self._first or (now, report.done)
+        if not err.is_terminal and (now - self._last > PLAIN_SECONDS or report.complete):
+            self._last = now
+            since = now - self._first[0]
+            rate = (report.done - self._first[1]) / since if since > 0 else 0.0
+            left = f", about {_clock(report.pending / rate)} left" if rate > 0 and report.pending else ""
+            print(f"{report.done} of {report.cells} done, {failed} failed, {rate:.1f} / s{left}", file=sys.stderr)
+
+
+def _clock(seconds: float) -> str:
+    """Time for people: 12 s, 3 min 20 s, 5 h 12 min, 12 d 3 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"

@@ -1,0 +1,181 @@
+"""Cells: what a sweep expands to. A cell is one run of one seed, keyed by a hash of its complete configuration.
+
+A *group* is everything but the seed: environment, agent with all its options (changed or not), steps and what is
+recorded. The key of a cell is
+
+    blake2b-128( canonical JSON of the group + newline + seed ),
+
+so it is the same in every process, on every machine and in every order, and changes with any setting. A plan keeps
+its groups and the seeds of each; a million cells cost a few hundred bytes for every group and nothing for a cell.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from steering.agents import Agent, describe_agent
+from steering.envs import Environment
+from steering.errors import InvalidOption
+from steering.results.schema import KEY_BYTES, SCHEMA_VERSION
+
+Seeds = range | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run: points of a curve, windows of visits, and extras such as "value_gap"."""
+
+    points: int = 200
+    windows: int = 10
+    snapshots: int = 20
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells that differ in their seed only."""
+
+    config: Mapping[str, Any]
+    seeds: Seeds
+
+    @cached_property
+    def text(self) -> str:
+        """Canonical JSON of the configuration."""
+        return json.dumps(self.config, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def _prefix(self) -> Any:
+        return hashlib.blake2b(self.text.encode() + b"\n", digest_size=KEY_BYTES)
+
+    def key(self, seed: int) -> bytes:
+        """Key of the cell with this seed."""
+        digest = self._prefix.copy()
+        digest.update(b"%d" % seed)
+        return bytes(digest.digest())
+
+
+def configuration(environment: Environment, agent: Agent, steps: int, record: Record) -> dict[str, Any]:
+    """The complete configuration of a group as plain values."""
+    config: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        "environment": environment.name,
+        "setting": {
+            "discount": float(environment.discount),
+            "horizon": environment.horizon,
+            "replan_every": environment.replan_every,
+            "max_iterations": environment.max_iterations,
+        },
+        "agent": describe_agent(agent),
+        "options": dataclasses.asdict(agent.options),
+        "steps": steps,
+        "record": {**dataclasses.asdict(record), "extra": sorted(record.extra)},
+    }
+    if environment.name.startswith("file:"):
+        # The text names a place; what lies there is part of the configuration.
+        config["content"] = _content(environment)
+    return json.loads(json.dumps(config))  # type: ignore[no-any-return]
+
+
+def _content(environment: Environment) -> str:
+    mdp = environment.table
+    digest = hashlib.blake2b(digest_size=KEY_BYTES)
+    for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
+        digest.update(str(array.shape).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+class Plan:
+    """All cells of a sweep, numbered 0, 1, ... in the order of the sweep; expanded only when asked."""
+
+    def __init__(self, groups: Iterable[Group]) -> None:
+        merged: dict[str, Group] = {}
+        for group in groups:
+            known = merged.get(group.text)
+            seeds = group.seeds if known is None else _union(known.seeds, group.seeds)
+            merged[group.text] = Group(group.config, seeds)
+        self.groups = list(merged.values())
+        self._starts = [0, *itertools.accumulate(len(group.seeds) for group in self.groups)]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def locate(self, index: int) -> tuple[int, int]:
+        """Number of the group and seed of a cell."""
+        group = bisect.bisect_right(self._starts, index) - 1
+        return group, self.groups[group].seeds[index - self._starts[group]]
+
+    def key(self, index: int) -> bytes:
+        """Key of a cell."""
+        group, seed = self.locate(index)
+        return self.groups[group].key(seed)
+
+    def keys(self) -> Iterator[bytes]:
+        """Keys of all cells, in order."""
+        for group in self.groups:
+            yield from map(group.key, group.seeds)
+
+    def pieces(self, indices: Sequence[int]) -> list[tuple[Group, list[int]]]:
+        """Cells as (group, seeds), in order; neighbours of one group share a piece."""
+        pieces: list[tuple[Group, list[int]]] = []
+        for index in indices:
+            number, seed = self.locate(index)
+            group = self.groups[number]
+            if not pieces or pieces[-1][0] is not group:
+                pieces.append((group, []))
+            pieces[-1][1].append(seed)
+        return pieces
+
+
+def _union(a: Seeds, b: Seeds) -> Seeds:
+    return a if a == b else tuple(sorted({*a, *b}))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part i of n (i from 1 to n): every n-th cell, so that parts have a like share of every group."""
+
+    part: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.part <= self.of:
+            raise InvalidOption(f"shard is {self.part}/{self.of}; the part goes from 1 to the number of parts.")
+
+    def __contains__(self, index: int) -> bool:
+        return index % self.of == self.part - 1
+
+
+def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
+    """Read ``i/n``, or ``auto`` and ``auto/n`` from the index variables of SLURM array jobs and Kubernetes jobs.
+
+    SLURM gives the index and the number of tasks; a Kubernetes indexed job gives only the index, so write ``auto/n``
+    there with n the number of completions.
+    """
+    head, slash, tail = text.strip().partition("/")
+    try:
+        if head != "auto":
+            return Shard(int(head), int(tail))
+        if "SLURM_ARRAY_TASK_ID" in environ:
+            first = int(environ.get("SLURM_ARRAY_TASK_MIN", "0"))
+            stride = int(environ.get("SLURM_ARRAY_TASK_STEP", "1"))
+            part = (int(environ["SLURM_ARRAY_TASK_ID"]) - first) // max(stride, 1) + 1
+            count = tail if slash else environ["SLURM_ARRAY_TASK_COUNT"]
+            return Shard(part, int(count))
+        if "JOB_COMPLETION_INDEX" in environ and slash:
+            return Shard(int(environ["JOB_COMPLETION_INDEX"]) + 1, int(tail))
+    except (ValueError, KeyError) as error:
+        if isinstance(error, InvalidOption):
+            raise
+        raise InvalidOption(f"--shard is '{text}'; write i/n, such as 1/8, or auto in an array job.") from None
+    raise InvalidOption(
+        f"--shard is '{text}', and no SLURM_ARRAY_TASK_ID is set (nor JOB_COMPLETION_INDEX with auto/n); write i/n."
+    )

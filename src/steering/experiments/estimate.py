@@ -1,0 +1,49 @@
+"""How long a sweep will take, from short trial runs: what `--dry-run` shows."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from steering.experiments.cells import Group, Plan
+from steering.experiments.compute import pack_batch, run_batch
+
+TRIAL_STEPS = 200
+BUDGET_SECONDS = 10.0
+
+
+def estimate_seconds(plan: Plan, pending: Iterable[int]) -> float:
+    """Seconds of one core that some cells will take.
+
+    A trial of up to 200 steps gives the time of a step for as many groups as fit in ten seconds; groups without a
+    trial take the mean of those with the same agent, or of all.
+    """
+    counts: dict[int, int] = defaultdict(int)
+    for cell in pending:
+        counts[plan.locate(cell)[0]] += 1
+    known: dict[int, float] = {}
+    by_agent: dict[str, list[float]] = defaultdict(list)
+    began = time.monotonic()
+    for number in counts:
+        if known and time.monotonic() - began > BUDGET_SECONDS:
+            break
+        known[number] = _step_seconds(plan.groups[number].config)
+        by_agent[plan.groups[number].config["agent"]].append(known[number])
+    everything = [value for values in by_agent.values() for value in values]
+    total = 0.0
+    for number, count in counts.items():
+        config = plan.groups[number].config
+        alike = by_agent.get(config["agent"]) or everything
+        total += count * int(config["steps"]) * known.get(number, sum(alike) / len(alike))
+    return total
+
+
+def _step_seconds(config: Any) -> float:
+    steps = min(int(config["steps"]), TRIAL_STEPS)
+    trial = Group({**config, "steps": steps, "record": {**config["record"], "extra": []}}, (0, 1))
+    run_batch(pack_batch([(trial, [0])]))  # the first may wait for the compiler
+    began = time.monotonic()
+    run_batch(pack_batch([(trial, [1])]))
+    return (time.monotonic() - began) / steps

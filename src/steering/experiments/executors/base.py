@@ -1,0 +1,87 @@
+"""The interface of executors, and the choice of one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+from steering.errors import InvalidOption, NotAvailable
+from steering.experiments.compute import Outcome
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one cell may use.
+
+    Attributes
+    ----------
+    seconds
+        Longest time of a cell; None is no limit.
+    megabytes
+        Memory that cells may take beyond that of an idle worker; None is no limit.
+    """
+
+    seconds: float | None = None
+    megabytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise InvalidOption(f"the time limit is {self.seconds} s; it must be a number above 0.")
+        if self.megabytes is not None and self.megabytes < 1:
+            raise InvalidOption(f"the memory limit is {self.megabytes} MB; it must be at least 1.")
+
+
+class Executor(Protocol):
+    """Runs packed batches (see `compute.pack_batch`), in any order, and never raises for a fault of a cell."""
+
+    @property
+    def slots(self) -> int:
+        """How many batches it wants to hold at once; may change as machines come and go."""
+
+    @property
+    def workers(self) -> int:
+        """How many cells run at once."""
+
+    def submit(self, ticket: int, batch: bytes, cells: int) -> None:
+        """Take a batch of `cells` cells; its outcome comes back under the ticket."""
+
+    def wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        """Outcomes that are ready, waiting at most `timeout` seconds for the first."""
+
+    def close(self) -> None:
+        """Stop everything at once; batches not yet returned are dropped."""
+
+
+def make_executor(
+    workers: int | None, scheduler: str | None, limits: Limits, agents: list[tuple[str, bool]]
+) -> Executor:
+    """Choose an executor.
+
+    Parameters
+    ----------
+    workers
+        Number of local processes; 0 runs in this process; None is one for each core.
+    scheduler
+        Address of a dask scheduler, ``tcp://host:port``, or ``local`` for a dask cluster on this machine.
+    limits
+        Limits of a cell.
+    agents
+        For warming, see `compute.warm`.
+    """
+    if workers is not None and not 0 <= workers <= 4096:
+        raise InvalidOption(f"workers is {workers}; give 0 (in this process) or a number of processes.")
+    if scheduler is not None:
+        if importlib.util.find_spec("distributed") is None:
+            raise NotAvailable("a scheduler needs dask.distributed; install it with: pip install 'steering-rl[dask]'")
+        from steering.experiments.executors.dask import DaskExecutor
+
+        return DaskExecutor(scheduler, workers, limits, agents)
+    if workers == 0:
+        from steering.experiments.executors.in_process import InProcessExecutor
+
+        return InProcessExecutor(limits)
+    from steering.experiments.executors.local import LocalExecutor
+
+    return LocalExecutor(workers or len(os.sched_getaffinity(0)), limits, agents)

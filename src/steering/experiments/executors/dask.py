@@ -1,0 +1,127 @@
+"""A dask cluster: the same batches on many machines.
+
+Each dask worker holds a `LocalExecutor` of one process for each of its threads, so limits and faults are treated
+there exactly as on one machine. A dask worker that dies altogether is dask's affair: it gives the batch to another;
+a batch that took several dask workers down is split until the cell to blame is alone.
+
+Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, in the same version.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Any
+
+from steering.errors import NotAvailable
+from steering.experiments.compute import Failure, Outcome
+from steering.experiments.executors.base import Limits
+
+CONNECT_SECONDS = 30
+ROOM = 2
+"""Batches held for each thread of the cluster, so that none waits for the network."""
+
+
+class DaskExecutor:
+    """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
+
+    def __init__(self, address: str, workers: int | None, limits: Limits, agents: list[tuple[str, bool]]) -> None:
+        import distributed.client
+        import distributed.deploy.local
+
+        connect: Any = distributed.client.Client
+        start: Any = distributed.deploy.local.LocalCluster
+
+        self._cluster: Any = None
+        if address == "local":
+            self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+            address = self._cluster.scheduler_address
+        try:
+            self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise NotAvailable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
+        self._limits = (limits.seconds, limits.megabytes)
+        self._agents = agents
+        self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
+        self._running: dict[int, tuple[Any, int]] = {}
+        self._counted = 0.0
+        self.workers = 1
+        self._count()
+
+    @property
+    def slots(self) -> int:
+        """Room for batches; follows the cluster as it grows and shrinks."""
+        self._count()
+        return ROOM * self.workers
+
+    def _count(self) -> None:
+        if time.monotonic() - self._counted > 2.0:
+            self._counted = time.monotonic()
+            self.workers = max(sum(self._client.nthreads().values()), 1)
+
+    def submit(self, ticket: int, batch: bytes, cells: int) -> None:
+        """Send a batch."""
+        future = self._client.submit(run_remote, batch, cells, self._limits, self._agents, pure=False)
+        self._running[ticket] = (future, cells)
+        future.add_done_callback(lambda finished: self._done.put((ticket, finished)))
+
+    def wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        """Collect what has come back."""
+        ready: list[tuple[int, Outcome]] = []
+        try:
+            ready.append(self._collect(*self._done.get(timeout=timeout)))
+            while True:
+                ready.append(self._collect(*self._done.get_nowait()))
+        except queue.Empty:
+            return ready
+
+    def _collect(self, ticket: int, future: Any) -> tuple[int, Outcome]:
+        _, cells = self._running.pop(ticket)
+        try:
+            outcome = Outcome.unpack(future.result())
+        except Exception as error:
+            # The dask worker went down with the batch, or could not run it at all.
+            reason = f"{type(error).__name__}: {error}"[:1000]
+            if cells == 1:
+                outcome = Outcome(failures=[Failure(0, "killed", reason)])
+            else:
+                outcome = Outcome(lost=list(range(cells)), split=True)
+        future.release()
+        return ticket, outcome
+
+    def close(self) -> None:
+        """Cancel what is not finished and leave the cluster, or end it if it is ours."""
+        if self._running:
+            self._client.cancel([future for future, _ in self._running.values()], force=True)
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+_free: list[tuple[Any, Any]] = []
+_lock = threading.Lock()
+
+
+def run_remote(
+    batch: bytes, cells: int, limits: tuple[float | None, int | None], agents: list[tuple[str, bool]]
+) -> bytes:
+    """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
+    from steering.experiments.executors.local import LocalExecutor
+
+    with _lock:
+        index = next((i for i, (known, _) in enumerate(_free) if known == limits), None)
+        executor = _free.pop(index)[1] if index is not None else None
+    if executor is None:
+        executor = LocalExecutor(1, Limits(*limits), agents)
+    try:
+        executor.submit(0, batch, cells)
+        while not (ready := executor.wait(60.0)):
+            pass
+    except BaseException:
+        executor.close()
+        raise
+    with _lock:
+        _free.append((limits, executor))
+    outcome: Outcome = ready[0][1]
+    return outcome.pack()

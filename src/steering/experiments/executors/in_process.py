@@ -1,0 +1,34 @@
+"""Run cells here and now: no processes, no isolation; for debugging and for small sweeps."""
+
+from __future__ import annotations
+
+from steering.errors import InvalidOption
+from steering.experiments.compute import Outcome, run_batch
+from steering.experiments.executors.base import Limits
+
+
+class InProcessExecutor:
+    """Runs each batch when it is waited for."""
+
+    slots = 1
+    workers = 1
+
+    def __init__(self, limits: Limits) -> None:
+        if limits != Limits():
+            raise InvalidOption("limits of time and memory need a process of their own; use at least one worker.")
+        self._queue: list[tuple[int, bytes]] = []
+
+    def submit(self, ticket: int, batch: bytes, cells: int) -> None:
+        """Keep a batch for later."""
+        self._queue.append((ticket, batch))
+
+    def wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        """Run the oldest batch."""
+        if not self._queue:
+            return []
+        ticket, batch = self._queue.pop(0)
+        return [(ticket, run_batch(batch))]
+
+    def close(self) -> None:
+        """Drop what was not run."""
+        self._queue.clear()

@@ -1,0 +1,382 @@
+"""A sweep as data: a TOML file, or the same thing as a dictionary, checked as a whole before anything runs.
+
+::
+
+    name = "sparsity"
+    environments = ["deepsea:8", { name = "deepsea", n = [14, 15] }]
+    agents = ["psrl", { name = "ids", planning = ["mean", "sampled"], eta = [0.1, 1.0] }]
+    steps = 5000
+    seeds = 30                       # or [0, 3, 7], or { first = 100, count = 30 }
+    record = { points = 200, windows = 10, extra = ["value_gap"] }
+
+An environment or agent is text, or a table with a `name` and options; an option with a list of values is a grid, and
+all combinations are run. `[[blocks]]` are parts with settings of their own; what a block does not say is taken from
+the top of the file. All errors are listed at once, each with its line or key and the nearest valid name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import itertools
+import math
+import re
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from steering.agents import Agent, make_agent
+from steering.envs import Environment, make_env
+from steering.errors import SteeringError
+from steering.experiments.cells import Group, Plan, Record, Seeds, configuration
+from steering.experiments.runner import RECORDS
+
+MAX_FILE_BYTES = 1 << 18
+MAX_LINE = 4000
+MAX_CELLS = 10_000_000
+MAX_GROUPS = 100_000
+MAX_STEPS = 100_000_000
+MAX_SEED = 2**63 - 1
+MAX_ERRORS = 50
+
+Where = tuple[str | int, ...]
+Count = Annotated[int, Field(ge=1, le=MAX_STEPS)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+Item = str | dict[str, Any]
+
+
+class SweepError(SteeringError):
+    """A sweep file has errors; the text lists all of them."""
+
+    def __init__(self, errors: list[str], source: str) -> None:
+        self.errors = errors
+        shown = errors[:MAX_ERRORS]
+        more = [f"... and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else []
+        count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
+        super().__init__("\n  ".join([f"{source} has {count}:", *shown, *more]))
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SeedRange(_Strict):
+    """Seeds first, first + 1, ..., first + count - 1."""
+
+    first: Seed = 0
+    count: Annotated[int, Field(ge=1, le=MAX_CELLS)]
+
+
+class RecordTable(_Strict):
+    """What to keep; see `cells.Record`."""
+
+    points: Annotated[int, Field(ge=2, le=100_000)] = 200
+    windows: Annotated[int, Field(ge=1, le=10_000)] = 10
+    snapshots: Annotated[int, Field(ge=1, le=10_000)] = 20
+    extra: list[str] = []
+
+
+class Block(_Strict):
+    """A part of a sweep: all its environments with all its agents."""
+
+    environments: Annotated[list[Item], Field(min_length=1)] | None = None
+    agents: Annotated[list[Item], Field(min_length=1)] | None = None
+    steps: Count | None = None
+    seeds: Annotated[int, Field(ge=1, le=MAX_CELLS)] | Annotated[list[Seed], Field(min_length=1)] | SeedRange | None = (
+        None
+    )
+    record: RecordTable | None = None
+
+
+class SweepTable(Block):
+    """The top of a sweep file."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    blocks: Annotated[list[Block], Field(min_length=1)] | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A checked sweep: what was written, and the plan of its cells."""
+
+    name: str
+    description: dict[str, Any]
+    plan: Plan
+
+
+def read_sweep(source: str | Path | Mapping[str, Any] | Sweep) -> Sweep:
+    """Read and check a sweep from a TOML file or a dictionary.
+
+    Raises
+    ------
+    SweepError
+        With every error found.
+
+    Examples
+    --------
+    >>> len(read_sweep({"environments": ["deepsea:4"], "agents": ["psrl"], "steps": 50, "seeds": 3}).plan)
+    3
+    """
+    if isinstance(source, Sweep):
+        return source
+    if isinstance(source, Mapping):
+        return parse_sweep(dict(source), "the sweep", _Lines(""))
+    path = Path(source)
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise SteeringError(f"{path} has more than {MAX_FILE_BYTES} bytes; a sweep file is far smaller.")
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise SteeringError(f"the sweep file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise SteeringError(f"{path} is not UTF-8 text (byte {error.start}); a sweep is a TOML file.") from None
+    return parse_toml(text, str(path))
+
+
+def parse_toml(text: str, source: str = "the sweep") -> Sweep:
+    """Read and check a sweep from TOML text."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > MAX_LINE:
+            raise SweepError([f"line {number}: it has more than {MAX_LINE} characters; break it"], source)
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise SweepError([f"not valid TOML: {reason}"], source) from None
+    return parse_sweep(data, source, _Lines(text))
+
+
+def parse_sweep(data: dict[str, Any], source: str, lines: _Lines) -> Sweep:
+    """Check a sweep given as a dictionary."""
+    check = _Check(lines)
+    try:
+        table = SweepTable.model_validate(data)
+    except ValidationError as error:
+        bad = {one["loc"][0] for one in error.errors(include_url=False)}
+        check.sound_part({key: value for key, value in data.items() if key not in bad})
+        raise SweepError([*_structure_errors(error, lines), *check.errors], source) from None
+    except RecursionError:
+        raise SweepError(["it is nested too deeply"], source) from None
+    groups = check.groups(table)
+    if check.errors:
+        raise SweepError(check.errors, source)
+    plan = Plan(groups)
+    return Sweep(table.name, table.model_dump(exclude_none=True, exclude_unset=True), plan)
+
+
+class _Check:
+    """Expands the blocks of a sweep and collects every error on the way."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self.lines = lines
+        self.errors: list[str] = []
+        self._made: dict[tuple[str, str], Any] = {}
+        self._cells = 0
+
+    def sound_part(self, data: dict[str, Any]) -> None:
+        """Look for errors in what is left of a sweep whose other keys have the wrong shape."""
+        for kind, key in (("environment", "environments"), ("agent", "agents")):
+            self._items(kind, data.get(key) or [], (key,))
+
+    def groups(self, table: SweepTable) -> list[Group]:
+        groups: list[Group] = []
+        parts: list[tuple[Block, Where]] = [(table, ())]
+        if table.blocks is not None:
+            self.sound_part({"environments": table.environments, "agents": table.agents})
+            parts = [(block, ("blocks", i)) for i, block in enumerate(table.blocks)]
+        for block, where in parts:
+            groups.extend(self._block(block, table, where, len(groups)))
+        return groups
+
+    def _block(self, block: Block, top: SweepTable, where: Where, before: int) -> list[Group]:
+        def inherited(key: str) -> tuple[Any, Where]:
+            own = getattr(block, key)
+            return (own, (*where, key)) if own is not None else (getattr(top, key), (key,))
+
+        missing = [key for key in ("environments", "agents") if inherited(key)[0] is None]
+        for key in missing:
+            self._error((*where, key), "missing: a sweep needs at least one of them")
+        record, at = inherited("record")
+        kept = self._record(record or RecordTable(), (*at, "extra"))
+        seeds = self._seeds(*inherited("seeds"))
+        if missing:
+            return []
+        environments = self._items("environment", *inherited("environments"))
+        agents = self._items("agent", *inherited("agents"))
+        count = len(environments) * len(agents)
+        self._cells += count * len(seeds)
+        if before + count > MAX_GROUPS or self._cells > MAX_CELLS:
+            limit = f"at most {MAX_GROUPS} pairs of environment and agent, and {MAX_CELLS} cells"
+            self._error(where or ("seeds",), f"too large: a sweep has {limit}; split it")
+            return []
+        steps = inherited("steps")[0] or 5000
+        for environment, source in environments:
+            if kept.extra and environment.mdp is None:
+                reason = f"'{environment.name}' gives only samples, so {kept.extra[0]} cannot be recorded"
+                self._error(source, reason)
+        return [
+            Group(configuration(environment, agent, steps, kept), seeds)
+            for (environment, _), (agent, _) in itertools.product(environments, agents)
+        ]
+
+    def _record(self, record: RecordTable, where: Where) -> Record:
+        for name in record.extra:
+            if name not in RECORDS:
+                self._error(where, f"unknown record '{name}'{_nearest(name, RECORDS)}")
+        return Record(record.points, record.windows, record.snapshots, tuple(sorted(set(record.extra))))
+
+    def _seeds(self, seeds: Any, where: Where) -> Seeds:
+        if seeds is None:
+            return range(10)
+        if isinstance(seeds, int):
+            return range(seeds)
+        if isinstance(seeds, SeedRange):
+            return range(seeds.first, seeds.first + seeds.count)
+        if len(set(seeds)) != len(seeds):
+            self._error(where, "a seed is given twice; runs with one seed are identical, so list each once")
+        return tuple(seeds)
+
+    def _items(self, kind: str, items: list[Item], where: Where) -> list[tuple[Any, Where]]:
+        made = []
+        for i, item in enumerate(items):
+            at = (*where, i)
+            text = item if isinstance(item, str) else None
+            for name, options in [(item, {})] if isinstance(item, str) else self._variants(item, at):
+                thing = self._make(kind, str(name), options, at, text)
+                if thing is not None:
+                    made.append((thing, at))
+        return made
+
+    def _variants(self, table: dict[str, Any], where: Where) -> Iterable[tuple[str, dict[str, Any]]]:
+        """All combinations of the values of a table of options."""
+        name = table.get("name")
+        if not isinstance(name, str):
+            self._error(where, 'a table needs a name, as in { name = "psrl", eta = [0.1, 1] }')
+            return []
+        grid: dict[str, list[Any]] = {}
+        for key, value in table.items():
+            if key == "name":
+                continue
+            grid[key] = [_plain(one) for one in value] if isinstance(value, list) else [_plain(value)]
+            if not grid[key]:
+                self._error((*where, key), "an empty list of values leaves nothing to run")
+            if any(isinstance(one, dict) for one in grid[key]):
+                self._error((*where, key), "a table is not a value of an option; give a number, a word or a list")
+                return []
+        if math.prod(len(values) for values in grid.values()) > MAX_GROUPS:
+            self._error(where, f"more than {MAX_GROUPS} combinations; split the sweep")
+            return []
+        return [(name, dict(zip(grid, values, strict=True))) for values in itertools.product(*grid.values())]
+
+    def _make(self, kind: str, name: str, options: dict[str, Any], where: Where, text: str | None) -> Any:
+        cache = (kind, repr((name, options)))
+        if cache not in self._made:
+            try:
+                if kind == "agent":
+                    self._made[cache] = canonical_agent(name, options)
+                else:
+                    self._made[cache] = canonical_environment(name, options)
+            except SteeringError as error:
+                self._made[cache] = None
+                self._error(where, str(error).rstrip("."), text)
+            except (TypeError, ValueError, OverflowError, MemoryError) as error:
+                self._made[cache] = None
+                self._error(where, f"{kind} '{name}' cannot be made: {error}", text)
+        return self._made[cache]
+
+    def _error(self, where: Where, reason: str, text: str | None = None) -> None:
+        message = f"{self.lines.place(where, text)}: {reason}"
+        if message not in self.errors:
+            self.errors.append(message)
+
+
+def canonical_environment(name: str, options: dict[str, Any]) -> Environment:
+    """An environment that its name alone describes, because a worker builds it again from that."""
+    return make_env(make_env(name, **options).name)
+
+
+def canonical_agent(name: str, options: dict[str, Any]) -> Agent:
+    """An agent with the numbers of its options in the type they are declared with: eta = 3 is eta = 3.0."""
+    agent = make_agent(name, **options)
+    hints = typing.get_type_hints(type(agent.options))
+    floats = {
+        field.name: float(getattr(agent.options, field.name))
+        for field in dataclasses.fields(agent.options)
+        if hints[field.name] is float
+    }
+    return type(agent)(dataclasses.replace(agent.options, **floats))
+
+
+def _plain(value: Any) -> Any:
+    return tuple(_plain(one) for one in value) if isinstance(value, list) else value
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f": did you mean '{near[0]}'?" if near else f"; known: {', '.join(names)}"
+
+
+_MODELS: dict[str, type[BaseModel]] = {"record": RecordTable, "blocks": Block, "seeds": SeedRange}
+
+
+def _structure_errors(error: ValidationError, lines: _Lines) -> list[str]:
+    """Errors of the wrong shape, one for each place: of the alternatives of a value only the most fitting is shown."""
+    found: dict[Where, str] = {}
+    for one in error.errors(include_url=False, include_context=False):
+        # pydantic appends the alternative that it tried ("list[...]", "SeedRange", ...) to the path
+        where = tuple(
+            p for p in one["loc"] if isinstance(p, int) or (re.fullmatch(r"[\w-]+", p) and p not in _ALTERNATIVES)
+        )
+        if one["type"] == "extra_forbidden":
+            parents = [p for p in where[:-1] if isinstance(p, str)]
+            model = _MODELS.get(parents[-1], SweepTable) if parents else SweepTable
+            reason = f"unknown key{_nearest(str(where[-1]), model.model_fields)}"
+        else:
+            reason = one["msg"].removeprefix("Input should be ")
+            reason = f"it should be {reason}" if reason != one["msg"] else reason
+        found[where] = f"{found[where]}, or {reason}" if where in found and reason not in found[where] else reason
+    deepest = [w for w in found if not any(other[: len(w)] == w and other != w for other in found)]
+    return [f"{lines.place(where)}: {found[where]}" for where in deepest]
+
+
+_ALTERNATIVES = {"int", "str", "dict", "SeedRange", "constrained-int", "function-after", "list"}
+
+
+class _Lines:
+    """Finds the line of a key in TOML text, for error messages; a key that is not found is named alone."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.splitlines()
+        self._lines: dict[Where, int] = {}
+        table: Where = ()
+        counts: dict[str, int] = {}
+        for number, line in enumerate(self._text, start=1):
+            header = re.match(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]", line)
+            key = re.match(r"\s*([\w\-]+)\s*=", line)
+            if header:
+                table = tuple(header[2].split("."))
+                if header[1] == "[[":
+                    counts[header[2]] = counts.get(header[2], -1) + 1
+                    table = (*table, counts[header[2]])
+                elif table[0] in counts:
+                    table = (table[0], counts[str(table[0])], *table[1:])
+                self._lines.setdefault(table, number)
+            elif key:
+                self._lines.setdefault((*table, key[1]), number)
+
+    def place(self, where: Where, text: str | None = None) -> str:
+        """Return "line 3, agents[1]" for a path such as ("agents", 1)."""
+        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
+        for end in range(len(where), 0, -1):
+            line = self._lines.get(where[:end])
+            if line is not None:
+                following = range(line, len(self._text) + 1) if text else ()
+                line = next((i for i in following if f'"{text}"' in self._text[i - 1]), line)
+                return f"line {line}, {name}"
+        return name or "the top level"

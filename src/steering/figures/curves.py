@@ -1,0 +1,73 @@
+"""Learning curves from a results directory: mean over seeds and its 95 % bootstrap band, a panel an environment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from steering.errors import NotAvailable
+from steering.figures import style
+from steering.figures.files import new_figure
+from steering.results import Results, curve_interval
+from steering.results.summary import MEASURES, scores_of
+
+PANELS = 24
+COLUMNS = 3
+
+
+def data(results: Results) -> pd.DataFrame:
+    """Tidy table: environment, steps, agent, seeds, step, mean, low, high; `attrs["measure"]` says of what."""
+    measure = scores_of(results).measure
+    curves = results.curves
+    value = "reward" if measure == "negative_reward" else "regret"
+    frames = []
+    for (environment, steps, agent), part in curves.groupby(["environment", "steps", "agent"], observed=True):
+        heights = part.pivot(index="cell", columns="step", values=value).dropna(axis=1)
+        if measure == "normalised_regret":
+            heights = heights.div(results.finals["oracle_total"].loc[heights.index], axis=0)
+        mean, low, high = curve_interval(heights.to_numpy(dtype=np.float64))
+        frame = {"environment": environment, "steps": steps, "agent": agent, "seeds": len(heights)}
+        frames.append(pd.DataFrame({**frame, "step": heights.columns, "mean": mean, "low": low, "high": high}))
+    table = pd.concat(frames, ignore_index=True)
+    table.attrs = {"measure": measure}
+    return table
+
+
+def draw(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw the curves of one environment."""
+    agents = list(dict.fromkeys(table["agent"]))
+    for agent, line in zip(agents, style.lines(agents), strict=True):
+        rows = table[table["agent"] == agent]
+        colour = style.colour(agent)
+        axes.plot(rows["step"], rows["mean"], color=colour, linestyle=line, label=style.label(agent), linewidth=1.6)
+        axes.fill_between(rows["step"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
+    axes.set_title(f"{table['environment'].iloc[0]}, {table['seeds'].max()} seeds", fontsize="medium")
+    axes.margins(x=0.01)
+    axes.grid(alpha=0.25)
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """One panel for each environment and number of steps."""
+    panels = [part for _, part in table.groupby(["environment", "steps"], sort=False)]
+    if len(panels) > PANELS:
+        raise NotAvailable(f"{len(panels)} panels do not fit in a figure; load one environment at a time.")
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8)
+    measure = table.attrs["measure"]
+    name = "cumulative reward" if measure == "negative_reward" else MEASURES[measure]
+    handles: dict[str, Artist] = {}
+    for number, part in enumerate(panels):
+        axes = sheet.add_subplot(rows, columns, number + 1)
+        draw(axes, part)
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    sheet.supxlabel("step")
+    sheet.supylabel(name)
+    sheet.suptitle("Mean over seeds, band: 95 % bootstrap of the mean", fontsize="medium")
+    columns = min(len(handles), 3)
+    sheet.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns, frameon=False)
+    return sheet
