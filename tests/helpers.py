@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.agents import Problem
+from steering.agents import Problem, list_agents
 from steering.agents.psrl import PSRL, PSRLOptions
 from steering.envs import Environment
 from steering.experiments.seeds import environment_streams
@@ -66,7 +66,8 @@ AGENTS = [
     "ids:information=gain,planning=mean",
     "ids:planning=mean,concentration=learned,reward_scale=learned",
 ]
-"""Every agent, with every kind of option at least once."""
+AGENTS += [row["name"] for row in list_agents() if not any(spec.startswith(row["name"]) for spec in AGENTS)]
+"""Every agent that is registered, with every kind of option of the baselines at least once."""
 
 
 class FollowsPolicy(PSRL):
@@ -76,5 +77,5 @@ class FollowsPolicy(PSRL):
         super().__init__(PSRLOptions())
         self._given = np.asarray(policy, dtype=np.int64)
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         self.policy = self._given.copy()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import AGENTS, SteppedMDP, masked_mdp, problem_of
-from steering.agents import list_agents, make_agent
+from steering.agents import make_agent
 from steering.envs import make_env
 from steering.experiments.runner import simulate, step_by_step
 from steering.experiments.seeds import environment_streams, stream
@@ -30,10 +30,6 @@ def both_ways(mdp: TabularMDP, spec: str, horizon: int | None, steps: int, seed:
         q = agent.q_posterior(np.random.default_rng(0))
         runs[-1] = (*runs[-1], agent.policy, *q)
     return runs
-
-
-def test_every_agent_is_in_the_list() -> None:
-    assert {agent.partition(":")[0] for agent in AGENTS} == {row["name"] for row in list_agents()}
 
 
 @pytest.mark.parametrize("horizon", [None, 5, 1])
