@@ -4,12 +4,9 @@ Run with one thread::
 
     OMP_NUM_THREADS=1 python -m benchmarks stein
 
-Both sides of a comparison take turns in every repeat, and the ratio is the median over repeats of the ratio
-within a
-repeat. `pairwise` is what a careful user would write without this library: NumPy arrays over all n x n pairs
-of samples,
-with the four base kernel matrices of the literal operator or, for barker, one matrix product of the n x S
-rows.
+Both sides of a comparison take turns in every repeat, and the ratio is the median over repeats of the ratio within a
+repeat. `pairwise` is what a careful user would write from the definition: NumPy arrays over all n x n pairs of
+samples, one for each base kernel matrix in it. `one matrix product` is the best that can be done with pairs at all.
 Thinning is compared with the package stein_thinning, which must select the same points.
 """
 
@@ -153,10 +150,9 @@ def incremental() -> dict[str, Any]:
         kept.add(3)
         kept.remove(3)
 
-    row = _compare(
+    return _compare(
         "incremental update, n = 1,000,000 against n = 100", lambda: update(large), lambda: update(small), 1, 1
     )
-    return row
 
 
 def deepsea_counts(states: int, visits: int) -> np.ndarray:

@@ -95,7 +95,7 @@ def discrepancy_from_counts(
     same_outcomes(counts, q, "counts", "q")
     op.check(q)
     n = np.add.reduce(counts, -1)
-    if not least(n) >= need:
+    if not (n if counts.ndim == 1 else least(n)) >= need:
         raise InvalidDistribution(
             f"row {first_where(np.atleast_1d(n < need))} has {int(least(n))} samples and the {statistic}-statistic"
             f" needs {need}; leave out rows with fewer."

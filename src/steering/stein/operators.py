@@ -287,8 +287,17 @@ class Reversible(Operator):
             t *= neighbours | neighbours.T
         diagonal = np.einsum("...ii->...i", t)  # a view that can be written to
         diagonal[...] = 0.0
-        diagonal -= t.sum(-1)
+        diagonal -= np.add.reduce(t, -1)
         return t
+
+    def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
+        """As in `Operator.sums`; rows of T and w sum to zero, so only the part ``a I`` of a named kernel counts."""
+        if q.ndim > 1 or not isinstance(kernel, TwoParameter):
+            return super().sums(counts, q, kernel)
+        t = self.generator(q)
+        w = counts @ t
+        square = np.vecdot(w, w) if w.ndim > 1 else w @ w
+        return np.asarray(kernel.a * square), np.asarray(kernel.a * (counts @ np.einsum("ij,ij->i", t, t)))
 
     def row(self, q: Array, y: int) -> Array:
         """One row of the generator in O(S)."""
