@@ -55,15 +55,18 @@ def test_psrl_learns_the_corridor() -> None:
 @pytest.mark.parametrize(("limit", "horizon"), [(None, None), (3, None), (3, 5), (None, 5)])
 def test_every_step_is_learnt_from_and_no_jump_is(limit: int | None, horizon: int | None) -> None:
     agent = steering.make_agent("psrl")
-    run(corridor(limit, horizon), agent, steps=50, seeds=1)
+    run(corridor(limit, horizon), agent, steps=200, seeds=1)
     assert isinstance(agent, ModelBasedAgent)
     counts = agent.belief.counts
-    assert counts.sum() == 50
+    assert counts.sum() == 200
     for s in range(3):
         for a, neighbours in ((0, {max(s - 1, 0), s}), (1, {s + 1, s})):
             seen = set(np.flatnonzero(counts[s, a]).tolist())
             # Staying put is possible only where an episode waits for its reset.
             assert seen <= (neighbours if horizon else neighbours - ({s} if s or a else set()))
+    # The end of an episode waits for the reset, or leads to a start.
+    after_end = set(np.flatnonzero(counts[3].sum(axis=0)).tolist())
+    assert after_end <= ({3} if horizon else {0, 1})
 
 
 def test_regret_and_records_are_refused_with_the_reason() -> None:
