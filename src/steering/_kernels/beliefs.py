@@ -113,6 +113,42 @@ def mean_model(alpha, mu, P, r):
 
 
 @jit
+def smoothed_model(counts, totals, mu, P, r):
+    """Model of the data: P = (n_y + 1 / S) / (n + 1), one pseudo-observation spread evenly, and r = sum of P mu."""
+    S, A, _ = counts.shape
+    for s in range(S):
+        for a in range(A):
+            reward = 0.0
+            for y in range(S):
+                p = (counts[s, a, y] + 1.0 / S) / (totals[s, a] + 1.0)
+                P[s, a, y] = p
+                reward += p * mu[s, a, y]
+            r[s, a] = reward
+
+
+@jit
+def reward_spread(P, counts, rate, shape, lambda0, seen, new):
+    """Standard deviation of r(s, a) = sum P mean reward, from outcomes seen and from outcomes never seen.
+
+    Var = sum_y P_y^2 beta / (lambda (alpha - 1)), the mean rewards being independent.
+    """
+    S, A, _ = counts.shape
+    for s in range(S):
+        for a in range(A):
+            known = 0.0
+            unknown = 0.0
+            for y in range(S):
+                n = counts[s, a, y]
+                variance = P[s, a, y] ** 2 * rate[s, a, y] / ((lambda0 + n) * (shape[s, a, y] - 1.0))
+                if n > 0.0:
+                    known += variance
+                else:
+                    unknown += variance
+            seen[s, a] = math.sqrt(known)
+            new[s, a] = math.sqrt(unknown)
+
+
+@jit
 def assemble_draw(gammas, precisions, normals, lambda0, counts, mu, rate, P, r):
     """Turn standard draws into a model: rows gammas / sum, mean rewards mu + z / sqrt(lambda tau), tau = g / beta."""
     S, A, _ = gammas.shape

@@ -80,8 +80,8 @@ class Agent(ABC):
         """Set up the agent's own state for `self.problem`."""
 
     @abstractmethod
-    def plan(self) -> None:
-        """Choose the policy for the steps that follow."""
+    def plan(self, state: int = 0) -> None:
+        """Choose the policy for the steps that follow, the first of them from `state`."""
 
     @abstractmethod
     def act(self, state: int, step: int = 0) -> int:

@@ -63,7 +63,7 @@ class BayesianQ(Agent):
         self._discount = 0.0 if p.horizon == 1 else float(p.discount)
         self._draws = 0 if self.options.mixture == "quadrature" else int(self.options.samples)
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         """Nothing to do but to state the greedy policy."""
         self.policy = np.where(self.problem.mask, self.table[..., 0], -np.inf).argmax(axis=-1)
 

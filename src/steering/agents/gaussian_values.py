@@ -61,7 +61,7 @@ class GaussianValueAgent(ModelBasedAgent):
     mean: Floats
     std: Floats
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         """Compute the mean and the standard deviation of Q, each (layers, S, A)."""
         self.belief.refresh()
         P, r = self.belief.mean_model()

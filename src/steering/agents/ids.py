@@ -51,7 +51,7 @@ class IDS(ModelBasedAgent):
     name = "ids"
     options: IDSOptions
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         """Solve the mean or a drawn model with the information added to the rewards."""
         belief = self.belief
         belief.refresh()

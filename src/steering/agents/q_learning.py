@@ -60,7 +60,7 @@ class QLearning(Agent):
         discount = 0.0 if p.horizon == 1 else float(p.discount)
         self._settings = (float(o.learning_rate), discount, float(o.epsilon), float(o.timescale))
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         """Nothing to do but to state the greedy policy."""
         self.policy = np.where(self.problem.mask, self.Q, -np.inf).argmax(axis=-1)
 

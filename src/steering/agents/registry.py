@@ -15,11 +15,13 @@ from steering.agents.ids import IDS, IDSOptions
 from steering.agents.moment_matching import MomentMatching, MomentMatchingOptions
 from steering.agents.psrl import PSRL, PSRLOptions
 from steering.agents.q_learning import QLearning, QLearningOptions
+from steering.agents.steering import Steering, SteeringOptions
 from steering.agents.ube import UBE, UBEOptions
 from steering.errors import InvalidOption, unknown_name
 from steering.spec import Value, describe, parse
 
 AGENTS: dict[str, tuple[type[Agent], type]] = {
+    "steering": (Steering, SteeringOptions),
     "q_learning": (QLearning, QLearningOptions),
     "bayesian_q": (BayesianQ, BayesianQOptions),
     "ube": (UBE, UBEOptions),
@@ -64,11 +66,11 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
 
 def describe_agent(agent: Agent) -> str:
     """The shortest text from which `make_agent` builds the same agent: its name and the options that were changed."""
-    changed: dict[str, Value] = {
-        field.name: getattr(agent.options, field.name)
-        for field in dataclasses.fields(agent.options)
-        if getattr(agent.options, field.name) != field.default
-    }
+    usual = _defaults(type(agent.options), getattr(agent.options, "preset", None))
+    values: dict[str, Value] = {key: getattr(agent.options, key) for key in usual}
+    changed = {key: value for key, value in values.items() if value != usual[key]}
+    if "preset" in values and values["preset"] != "default":
+        changed = {"preset": values["preset"], **changed}
     return describe(agent.name, [], changed)
 
 
@@ -77,18 +79,30 @@ def list_agents() -> list[dict[str, Any]]:
     rows = []
     for name, (kind, option_class) in AGENTS.items():
         module = importlib.import_module(kind.__module__)
-        options = {field.name: field.default for field in dataclasses.fields(option_class)}
+        options = _defaults(option_class, None)
         summary = (module.__doc__ or "").strip().splitlines()[0]
         rows.append({"name": name, "summary": summary, "options": options})
     return rows
 
 
+def _presets(option_class: type) -> dict[Any, dict[str, Any]]:
+    """Named sets of options of an agent; most have none."""
+    return getattr(option_class, "presets", {})
+
+
+def _defaults(option_class: type, preset: str | None) -> dict[str, Any]:
+    """Default of every option, under a preset."""
+    plain = {field.name: field.default for field in dataclasses.fields(option_class)}
+    return {**plain, **_presets(option_class).get(preset, {}), **({"preset": preset} if preset else {})}
+
+
 def _build_options(name: str, option_class: type, given: dict[str, Any]) -> Any:
     hints = typing.get_type_hints(option_class)
-    values = {}
+    known = [field.name for field in dataclasses.fields(option_class)]
+    values = dict(_presets(option_class).get(given.get("preset", ""), {}))
     for key, value in given.items():
-        if key not in hints:
-            raise unknown_name(f"option of agent '{name}'", key, hints)
+        if key not in known:
+            raise unknown_name(f"option of agent '{name}'", key, known)
         values[key] = _checked_type(f"option {key} of agent '{name}'", value, hints[key])
     try:
         return option_class(**values)

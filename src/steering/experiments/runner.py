@@ -207,7 +207,7 @@ def simulate(
     while simulator.time < simulator.steps:
         if horizon is not None:
             simulator.begin_episode()
-        agent.plan()
+        agent.plan(simulator.state)
         if look is not None:
             look(simulator.time)
         agent.interact(simulator, min(block, simulator.steps - simulator.time))
@@ -238,7 +238,7 @@ def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) 
         if step == 0:
             if horizon is not None or t == 0:
                 state = live.reset()
-            agent.plan()
+            agent.plan(state)
         layer = step if horizon is not None else 0
         action = agent.act(state, layer)
         successor, reward, restarted = live.step(action)

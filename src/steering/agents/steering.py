@@ -1,0 +1,334 @@
+"""STEERING: Stein information directed exploration (Chakraborty et al. 2023), made sound.
+
+The paper's Algorithm 1, episode by episode:
+
+    sample or summarise   a model from the posterior,
+    estimate              a policy: value plus information (regularised), or the least information ratio,
+    interact              with it,
+    select                samples for the dictionary,
+    update                dictionary and posterior.
+
+Regularised objective: an ordinary MDP with reward
+
+    r(s, a) + info_weight u D(s, a) + novelty sigma_new(s, a) + reward_noise sigma_seen(s, a) z(s, a).
+
+D is the Stein information of the transition row; u is the prior's spread of mean rewards relative to that of the
+paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing. sigma_new and sigma_seen are the posterior standard
+deviations of r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are looked for
+(optimism), rewards seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each plan).
+
+Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws and K the
+discounted D; no weight is left to choose (see `steering.agents.ratio`).
+
+By default the agent plans in the model of its data: counts plus one pseudo-observation spread evenly over the next
+states (Perks' rule). A confident and wrong prior then delays no plan; it acts through the information only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from steering._kernels import beliefs as kernels
+from steering._kernels import planning
+from steering.agents.base import Floats, Ints, ModelBasedAgent, ModelBasedOptions, choose, in_range
+from steering.agents.ratio import RatioSolution, minimise_ratio
+from steering.agents.stein_information import InformationChoice, SteinInformation, checked_kernel, reward_information
+from steering.beliefs.normal_gamma import PAPER_PRIOR
+from steering.errors import InvalidOption
+from steering.mdp.simulator import Simulator
+from steering.stein import Dictionary, get_operator
+
+DIAGNOSTIC_DRAWS = 16
+
+
+@dataclass(frozen=True)
+class SteeringOptions(ModelBasedOptions):
+    """Options of STEERING; `preset` sets several of them at once, others given beside it win.
+
+    Attributes
+    ----------
+    preset
+        "default" (what measures best), "paper" (the literal reading), "paper-sound" (the paper with a sound operator
+        and mean-model planning).
+    objective
+        "regularised" or "ratio".
+    info_weight
+        Weight lambda of the Stein information in the regularised objective (the paper's 0.5).
+    planning
+        Model in which plans are made: "data" (counts plus one pseudo-observation), "mean" (posterior mean) or "sampled".
+    operator, kernel
+        Stein operator (barker, difference, gibbs, ...) and base kernel (exp-hamming, delta, ...).
+    reference
+        What stands for the truth: "mean" (posterior mean), "empirical" (dictionary) or "draw" (a second draw).
+    expectation
+        Over the posterior of q: "exact", "draws" (Monte Carlo) or "model" (none: q is the planning model).
+    draws
+        Number of posterior draws for v* and for expectation="draws".
+    novelty, reward_noise
+        Weights of the reward terms of the regularised objective; they play no part with sampled models or the ratio.
+    reward_information
+        Add the Stein information of the reward model to D.
+    selection
+        "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the posterior sees
+        only what was selected, as the paper reads; this biases it).
+    batch
+        One sample of each batch of this size is selected.
+    """
+
+    concentration: str = "learned"
+    reward_scale: str = "learned"
+    preset: str = "default"
+    objective: str = "regularised"
+    info_weight: float = 0.5
+    planning: str = "data"
+    operator: str = "barker"
+    kernel: str = "exp-hamming"
+    reference: str = "mean"
+    expectation: str = "exact"
+    draws: int = 3
+    novelty: float = 1.0
+    reward_noise: float = 0.5
+    reward_information: bool = False
+    selection: str = "none"
+    batch: int = 2
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "default": {},
+        "paper": {
+            "concentration": "fixed",
+            "reward_scale": "fixed",
+            "planning": "sampled",
+            "operator": "difference",
+            "reference": "empirical",
+            "expectation": "model",
+            "selection": "posterior",
+        },
+        "paper-sound": {
+            "concentration": "fixed",
+            "reward_scale": "fixed",
+            "planning": "mean",
+            "reference": "empirical",
+            "novelty": 0.0,
+            "reward_noise": 0.0,
+            "selection": "dictionary",
+        },
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choose("preset", self.preset, tuple(self.presets))
+        choose("objective", self.objective, ("regularised", "ratio"))
+        choose("planning", self.planning, ("data", "mean", "sampled"))
+        choose("reference", self.reference, ("mean", "empirical", "draw"))
+        choose("expectation", self.expectation, ("exact", "draws", "model"))
+        choose("selection", self.selection, ("none", "dictionary", "posterior"))
+        for name in ("info_weight", "novelty", "reward_noise"):
+            in_range(name, getattr(self, name), 0.0)
+        in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
+        in_range("batch", self.batch, 1)
+        get_operator(self.operator)
+        checked_kernel(self.kernel)
+        if self.operator in ("difference", "sqrt") and self.expectation != "model":
+            raise InvalidOption(
+                f"operator '{self.operator}' has an infinite posterior expectation unless every outcome was seen; use "
+                "expectation=model, or operator=barker."
+            )
+        if self.reference == "draw" and self.expectation == "model":
+            raise InvalidOption("reference=draw needs an expectation; use expectation=exact or expectation=draws.")
+        if self.normal_gamma[2] <= 1:
+            raise InvalidOption(
+                f"normal_gamma has alpha = {self.normal_gamma[2]}; the spread of mean rewards needs alpha above 1."
+            )
+
+
+def prior_spread(normal_gamma: Sequence[float]) -> float:
+    """Standard deviation of a mean reward under the prior, sqrt(beta / (lambda (alpha - 1)))."""
+    _, lam, alpha, beta = normal_gamma
+    return float(np.sqrt(beta / (lam * (alpha - 1.0))))
+
+
+class Steering(ModelBasedAgent):
+    """Value plus Stein information; see the module's docstring."""
+
+    name = "steering"
+    options: SteeringOptions
+
+    def _reset(self) -> None:
+        super()._reset()
+        o = self.options
+        S, A = self.problem.n_states, self.problem.n_actions
+        self.information = SteinInformation(
+            InformationChoice(o.operator, o.kernel, o.reference, o.expectation, o.draws)
+        )
+        self.dictionary: Dictionary | None = None
+        self._pending: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self._seen, self._new = np.empty((S, A)), np.empty((S, A))
+        self.reward_unit = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
+        self.info_weight = 0.0
+        self.D: Floats = np.zeros((S, A))
+        self.state = 0
+
+    # Sample or summarise ---------------------------------------------------------------------------------------------
+
+    def model(self) -> tuple[Floats, Floats]:
+        """Transitions and mean rewards of the model in which this plan is made."""
+        belief = self.belief
+        if self.options.planning == "sampled":
+            return belief.draw_model(self.planning_rng)
+        if self.options.planning == "mean":
+            return belief.mean_model()
+        kernels.smoothed_model(belief.counts, belief.totals, belief.mu, belief.P, belief.r)
+        return belief.P, belief.r
+
+    # Estimate --------------------------------------------------------------------------------------------------------
+
+    def plan(self, state: int = 0) -> None:
+        """Update with what was seen since the last plan, then choose the policy."""
+        self._select_and_update()
+        self.state = state
+        self.belief.refresh()
+        if self.options.objective == "ratio":
+            self._plan_ratio()
+        else:
+            self._plan_regularised()
+
+    def _plan_regularised(self) -> None:
+        P, r = self.model()
+        self.D = self._information(P)
+        o = self.options
+        self.info_weight = o.info_weight * self.reward_unit
+        total = r + self.info_weight * self.D
+        if o.planning != "sampled" and (o.novelty > 0 or o.reward_noise > 0):
+            b = self.belief
+            kernels.reward_spread(P, b.counts, b.rate, b.shape, b.prior[1], self._seen, self._new)
+            noise = self.planning_rng.standard_normal(total.shape)
+            total += o.novelty * self._new + o.reward_noise * self._seen * noise
+        self.solve(P, total)
+
+    def _plan_ratio(self) -> None:
+        best = self._optimal_value(self.options.draws, self.planning_rng)
+        P, r = self.model()
+        self.D = self._information(P)
+        solution = self._ratio(P, r, best)
+        mixed = solution.second if self.planning_rng.random() < solution.weight else solution.first
+        self.policy = mixed.copy()
+        self.info_weight = solution.info_weight
+
+    def _information(self, P: Floats) -> Floats:
+        o = self.options
+        counts = self.belief.counts
+        if o.selection == "dictionary" and self.dictionary is not None:
+            counts = self.dictionary.counts.astype(np.float64)
+        D = self.information.rows(self.belief, counts, P, self.planning_rng)
+        return D + reward_information(self.belief, P) if o.reward_information else D
+
+    def _ratio(self, P: Floats, r: Floats, best: float) -> RatioSolution:
+        def probe(weight: float) -> tuple[Ints, float, float]:
+            V, _ = self.solve(P, r + weight * self.D)
+            return self.policy.copy(), *self._value_and_information(P, r)
+
+        return minimise_ratio(probe, best, self.info_weight)
+
+    def _value_and_information(self, P: Floats, r: Floats) -> tuple[float, float]:
+        """V and K of the policy in force from the current state."""
+        discount, horizon = self.problem.discount, self.problem.horizon
+        if horizon is None:
+            V = planning.evaluate_policy(P, r, self.policy[0], discount)
+            K = planning.evaluate_policy(P, self.D, self.policy[0], discount)
+        else:
+            V = planning.evaluate_finite(P, r, self.policy, discount)[0]
+            K = planning.evaluate_finite(P, self.D, self.policy, discount)[0]
+        return float(V[self.state]), float(K[self.state])
+
+    def _optimal_value(self, draws: int, rng: np.random.Generator) -> float:
+        """E_k[max V] from the current state, by posterior draws."""
+        kept = self.policy.copy()
+        values = []
+        for _ in range(draws):
+            P, r = self.belief.draw_model(rng)
+            if self.problem.horizon is None:
+                V = self.solve(P, r)[0][0]
+            else:
+                V = planning.backward_induction(P, r, self.problem.mask, self.problem.horizon, self.problem.discount)[
+                    0
+                ][0]
+            values.append(float(V[self.state]))
+        self.policy = kept
+        return float(np.mean(values))
+
+    # Interact --------------------------------------------------------------------------------------------------------
+
+    def observe(self, state: int, action: int, reward: float, next_state: int, step: int = 0) -> None:
+        """Learn from one transition, at once or with the next selection."""
+        if self.options.selection == "none":
+            super().observe(state, action, reward, next_state, step)
+            return
+        self._pending.append(
+            (np.array([state]), np.array([action]), np.array([reward], dtype=np.float64), np.array([next_state]))
+        )
+
+    def interact(self, simulator: Simulator, steps: int) -> None:
+        """Follow the policy; what was seen is learnt at once or with the next selection."""
+        if self.options.selection == "none":
+            super().interact(simulator, steps)
+            return
+        self._pending.append(simulator.follow(self.policy, steps))
+
+    # Select and update -----------------------------------------------------------------------------------------------
+
+    def _select_and_update(self) -> None:
+        if not self._pending:
+            return
+        columns = zip(*self._pending, strict=True)
+        states, actions, rewards, successors = (np.concatenate(column) for column in columns)
+        self._pending = []
+        chosen = self._select(states, actions, successors)
+        if self.options.selection == "posterior":
+            states, actions, rewards, successors = (x[chosen] for x in (states, actions, rewards, successors))
+        self.belief.observe_many((states, actions, rewards, successors))
+
+    def _select(self, states: Ints, actions: Ints, successors: Ints) -> list[int]:
+        """Places of the samples with the least similarity to the dictionary, one of every batch, which take them in."""
+        q = np.maximum(self.belief.P, 1e-300)
+        q = q / q.sum(axis=-1, keepdims=True)
+        o = self.options
+        old = self.dictionary
+        self.dictionary = Dictionary(q, operator=o.operator, kernel=o.kernel)
+        if old is not None:
+            self.dictionary.counts[:] = old.counts
+            self.dictionary.refresh()
+        samples = list(zip(states.tolist(), actions.tolist(), successors.tolist(), strict=True))
+        chosen = []
+        for begin in range(0, len(samples), o.batch):
+            chosen.append(begin + self.dictionary.select(samples[begin : begin + o.batch]))
+        return chosen
+
+    # Diagnostics -----------------------------------------------------------------------------------------------------
+
+    def diagnose(self, rng: np.random.Generator) -> dict[str, Any]:
+        """What the last plan rests on, from the state it was made in.
+
+        Returns
+        -------
+        dict
+            info_weight (lambda), information (D, shape (S, A)), gain (K of the policy), regret (posterior estimate of
+            V* - V of the policy, not below 0), ratio (regret^2 / gain) and dictionary (its size; the number of samples
+            seen where nothing is selected).
+        """
+        best = self._optimal_value(DIAGNOSTIC_DRAWS, rng)
+        P, r = self.belief.mean_model()
+        value, gain = self._value_and_information(P, r)
+        regret = max(best - value, 0.0)
+        size = int(self.belief.totals.sum()) if self.dictionary is None else len(self.dictionary)
+        return {
+            "info_weight": self.info_weight,
+            "information": self.D.copy(),
+            "gain": gain,
+            "regret": regret,
+            "ratio": regret**2 / gain if gain > 0 else 0.0,
+            "dictionary": size,
+        }

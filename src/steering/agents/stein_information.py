@@ -1,0 +1,132 @@
+"""Stein information of every row of a belief: how far the model is expected to be from the data.
+
+    D(s, a) = E_q DSD(p, q),     q ~ posterior of the row,
+
+with p the posterior mean, the empirical row of the dictionary, or a second draw. The expectation is taken exactly where
+that is possible (barker, gibbs), by Monte Carlo, or not at all: at the model in which the agent plans, as the paper's
+algorithm reads. Rows are computed again only when they were visited or the concentration changed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering.beliefs import ModelBelief
+from steering.stein import (
+    SteinSupportWarning,
+    discrepancy,
+    get_kernel,
+    normal_gamma_information,
+    posterior_information,
+    posterior_information_rows,
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class InformationChoice:
+    """Which discrepancy and which expectation; see `steering.agents.steering.SteeringOptions`."""
+
+    operator: str
+    kernel: str
+    reference: str
+    expectation: str
+    draws: int
+
+
+class SteinInformation:
+    """D(s, a) of a belief, with what has not changed since the last call kept."""
+
+    def __init__(self, choice: InformationChoice) -> None:
+        self.choice = choice
+        self._kept: Floats | None = None
+        self._totals: Floats | None = None
+        self._eta = 0.0
+
+    def rows(self, belief: ModelBelief, data: Floats, model: Floats, rng: np.random.Generator) -> Floats:
+        """D(s, a), shape (S, A).
+
+        Parameters
+        ----------
+        belief
+            The posterior.
+        data
+            Counts (S, A, S) behind the empirical reference.
+        model
+            Transition table in which the agent plans, used with expectation="model".
+        rng
+            Generator for Monte Carlo.
+        """
+        c = self.choice
+        if c.expectation == "model":
+            return self._at_model(belief, data, model)
+        compiled = c.operator == "barker" and c.expectation == "exact" and c.reference != "draw"
+        if compiled and (c.reference == "mean" or data is belief.counts):
+            return self._compiled(belief)
+        exact = c.expectation == "exact"
+        value = posterior_information(
+            belief.alpha,
+            data if c.reference == "empirical" else None,
+            operator=c.operator,
+            kernel=c.kernel,
+            reference=c.reference,  # type: ignore[arg-type]
+            draws=None if exact else c.draws,
+            rng=rng,
+            empty="mean",
+        )
+        return np.asarray(value, dtype=np.float64)
+
+    def _compiled(self, belief: ModelBelief) -> Floats:
+        c = self.choice
+        S, A, _ = belief.counts.shape
+        counts = belief.counts.reshape(S * A, S)
+        totals = belief.totals.ravel()
+        if self._kept is None or self._totals is None or belief.eta != self._eta:
+            changed = np.arange(S * A)
+            self._kept = np.empty(S * A)
+        else:
+            changed = np.flatnonzero(totals != self._totals)
+        if changed.size:
+            self._kept[changed] = posterior_information_rows(
+                counts[changed],
+                belief.eta,
+                kernel=c.kernel,
+                reference=c.reference,  # type: ignore[arg-type]
+            )
+        self._totals = totals.copy()
+        self._eta = belief.eta
+        return self._kept.reshape(S, A)
+
+    def _at_model(self, belief: ModelBelief, data: Floats, model: Floats) -> Floats:
+        mean = belief.alpha / belief.alpha.sum(axis=-1, keepdims=True)
+        total = data.sum(axis=-1, keepdims=True)
+        p = np.where(total > 0, data / np.maximum(total, 1.0), mean) if self.choice.reference == "empirical" else mean
+        # Draws with small concentrations underflow; the operators need q > 0 wherever they divide by it.
+        q = np.maximum(model, 1e-300)
+        q = q / q.sum(axis=-1, keepdims=True)
+        with warnings.catch_warnings():
+            # Whoever chose the literal operator was told by its documentation that it cannot vanish on sparse rows.
+            warnings.simplefilter("ignore", SteinSupportWarning)
+            value = discrepancy(p, q, operator=self.choice.operator, kernel=self.choice.kernel)
+        return np.minimum(np.asarray(value, dtype=np.float64), 1e100)
+
+
+def reward_information(belief: ModelBelief, model: Floats) -> Floats:
+    """Stein information of the reward model, sum_y P_y v_y E[KSD], v_y the plug-in variance, shape (S, A).
+
+    The factor v makes it free of units, as D is: about 1 / lambda' of the cell, whatever rewards are measured in.
+    """
+    variance = belief.rate / belief.shape
+    ksd = normal_gamma_information(belief.mu, belief.prior[1] + belief.counts, belief.shape, belief.rate)
+    information: Floats = (model * variance * np.asarray(ksd)).sum(axis=-1)
+    return information
+
+
+def checked_kernel(name: str) -> None:
+    """Refuse a kernel that is not known by name."""
+    get_kernel(name)
