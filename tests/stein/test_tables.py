@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -136,6 +137,23 @@ def test_joint_with_one_gram_matrix_for_each_axis_and_blank_rows() -> None:
     counts[0, 1, 0] = 1
     with pytest.raises(InvalidDistribution, match=r"q\[0, 1\] is all zero"):
         stein.joint_discrepancy(counts, masked)
+
+
+def test_joint_u_statistic_with_kernels_that_weigh_inputs() -> None:
+    """Gram matrices whose diagonal is not one, against the double sum."""
+    rng = np.random.default_rng(3)
+    counts, q = rng.integers(0, 3, (2, 2, 3)), rng.dirichlet(np.ones(3), (2, 2))
+    first, second = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[3.0, 1.0], [1.0, 0.5]])
+    samples = [tuple(int(i) for i in cell) for cell in np.argwhere(counts) for _ in range(counts[tuple(cell)])]
+    base = oracle.gram("exp-hamming", 3)
+    images = [oracle.operator_image("barker", q[s[:-1]], s[-1]) for s in samples]
+    total = sum(
+        first[s[0], t[0]] * second[s[1], t[1]] * float(a @ base @ b)
+        for (i, (s, a)), (j, (t, b)) in itertools.product(enumerate(zip(samples, images, strict=True)), repeat=2)
+        if i != j
+    )
+    value = stein.joint_discrepancy(counts, q, input_kernel=[first, second], statistic="U")
+    assert value == pytest.approx(total / (len(samples) * (len(samples) - 1)), rel=1e-10)
 
 
 def test_joint_population_is_the_limit_and_zero_at_the_truth() -> None:

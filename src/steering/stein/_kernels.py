@@ -112,9 +112,15 @@ def _rule(alpha, g, log_g, weight):
 
 
 @jit
+def _depth(alpha, g):
+    """Depth of the continued fraction for about 1e-5: it converges the faster, the larger g and alpha."""
+    return 4 + int(13.0 / (g + 0.2 * alpha)) if alpha < 200.0 else 3
+
+
+@jit
 def _fraction(alpha, g):
-    """h_alpha(g) by its continued fraction; the depth follows how fast it converges."""
-    depth = 4 + int(13.0 / (g + 0.2 * alpha)) if alpha < 200.0 else 3
+    """h_alpha(g) by its continued fraction."""
+    depth = _depth(alpha, g)
     base = g + alpha
     value = base + 2.0 * depth
     for k in range(depth, 0, -1):
@@ -162,6 +168,25 @@ def ratio_mean(alpha, g, log_g):
         h = g * (1.0 - h) / base
         base += 1.0
     return h
+
+
+@jit
+def _ratio_means(alpha, g, log_g, nodes, out):
+    """`ratio_mean` at all nodes (ascending); the continued fraction runs over them side by side."""
+    if alpha < _LARGE and g[0] < 1.0:
+        for k in range(nodes):
+            out[k] = ratio_mean(alpha, g[k], log_g[k])
+        return
+    depth = _depth(alpha, g[0])
+    for k in range(nodes):
+        out[k] = g[k] + alpha + 2.0 * depth
+    for j in range(depth, 0, -1):
+        shift = alpha + 2.0 * (j - 1)
+        factor = j * (alpha + j - 1.0)
+        for k in range(nodes):
+            out[k] = g[k] + shift - factor / out[k]
+    for k in range(nodes):
+        out[k] = g[k] / out[k]
 
 
 @jit
@@ -225,6 +250,7 @@ def _centre(z, groups, size, alpha, p, value, last, g, log_g, weight, nodes, tab
     single = 0.0
     spread = 0.0
     sums = np.zeros(_MAX_NODES)
+    h = np.empty(_MAX_NODES)  # made here, so that the compiler knows it overlaps nothing and vectorises
     for y in range(groups):
         others = size[y] - 1.0 if y == z else size[y]
         if others <= 0.0:
@@ -236,9 +262,13 @@ def _centre(z, groups, size, alpha, p, value, last, g, log_g, weight, nodes, tab
         inner = 0.0
         n = int(min(value[y], 2.0 * _TABLE))
         known = n <= last and n == value[y]
+        if known:
+            for k in range(nodes):
+                h[k] = table[k, n]
+        else:
+            _ratio_means(alpha[y], g, log_g, nodes, h)
         for k in range(nodes):
-            h = table[k, n] if known else ratio_mean(alpha[y], g[k], log_g[k])
-            d = h - mean
+            d = h[k] - mean
             sums[k] += others * c * d
             inner += weight[k] * d * d
         single += others * c * c * (mean * (1.0 - mean) / (total + 1.0) - inner)

@@ -228,12 +228,9 @@ def _difference(
     with np.errstate(over="ignore", invalid="ignore"):
         ratio = np.where(used, successor(q, rest), 0.0) / np.where(used, q, 1.0)
         at = np.where(used, p_next - n * ratio, 0.0)
-        # w just before s, where the predecessor is not listed: all of p(s)
-        listed_before = np.zeros_like(n)
-        follow = np.concatenate([covered[:, -1:], covered[:, :-1]], 1)
-        follow[:, 0] = covered[rows, last]
-        listed_before[:] = np.where(used, follow, 1.0)
-        before = n * (1.0 - listed_before)
+        # w just before s is all of p(s) where that predecessor is not listed
+        follows = np.concatenate([covered[rows, last][:, None], covered[:, :-1]], 1)
+        before = np.where(used, n * (1.0 - follows), 0.0)
         if (before.max(initial=0.0) > 0) or ((n == 0) & (p_next > 0)).any():
             warn_stuck("difference", "")
         square = (at**2).sum(1) + (before**2).sum(1)
