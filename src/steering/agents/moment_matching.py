@@ -6,6 +6,9 @@ The law of total variance gives the epistemic variance of Q under the greedy pol
 
 where the first part collects the variance of the reward, of the next value, and twice their covariance; it is
 (E f^2 - (E f)^2) / (alpha_0 + 1) with f = mu + discount V under the mean row. It is propagated with discount^2.
+
+The last sum is an upper bound: rows and rewards are independent, so Var( sum_y P_y mean_y ) itself has E[P_y^2] in the
+place of E[P_y]; the uncertainty Bellman equation bounds in the same way.
 """
 
 from __future__ import annotations
