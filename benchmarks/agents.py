@@ -36,6 +36,8 @@ AGENTS = (
     "ids",
     "ids:planning=mean",
     "ids:information=gain,planning=mean",
+    "steering",
+    "steering:objective=ratio",
 )
 PUBLIC_SECONDS = {"q_learning": 0.51, "bayesian_q": 4.22, "psrl": 2.16, "ube": 2.37, "mm": 2.11}
 """One run of the public baseline code, DeepSea 15, 5000 steps, one thread."""
@@ -46,6 +48,8 @@ TARGETS: dict[tuple[str, str], tuple[str, float]] = {
     ("mm", "x_psrl"): ("<=", 1.0),
     ("bayesian_q", "x_faster_than_public"): (">=", 40.0),
     ("q_learning", "ms"): ("<=", 10.0),
+    ("steering", "x_psrl"): ("<=", 3.0),
+    ("steering:objective=ratio", "x_psrl"): ("<=", 6.0),
 }
 
 
@@ -56,9 +60,9 @@ class _Recorded(PSRL):
         super()._reset()
         self.shapes: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         self.shapes.append((self.belief.alpha.copy(), self.belief.shape.copy()))
-        super().plan()
+        super().plan(state)
 
 
 def floor(environment: Any) -> Callable[[], float]:

@@ -36,7 +36,7 @@ class CountBonus(ModelBasedAgent):
     name = "count_bonus"
     options: CountBonusOptions
 
-    def plan(self) -> None:
+    def plan(self, state: int = 0) -> None:
         self.belief.refresh()
         P, r = self.belief.mean_model()
         self.solve(P, r + self.options.bonus / np.sqrt(1.0 + self.belief.totals))
