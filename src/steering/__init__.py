@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from steering._version import __version__
+from steering.envs.registration import register_on_import
 
 if TYPE_CHECKING:
     from steering.agents import Agent, list_agents, make_agent
@@ -56,6 +57,9 @@ __all__ = [
     "run",
     "sweep",
 ]
+
+# Gymnasium ids such as steering/DeepSea-v0, once Gymnasium itself is loaded.
+register_on_import()
 
 
 def __getattr__(name: str) -> Any:

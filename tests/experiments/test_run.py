@@ -105,8 +105,8 @@ def test_visits_are_counted_in_windows(steps: int, windows: int) -> None:
 def test_value_gaps_are_not_negative_and_match_the_policy() -> None:
     env = steering.make_env("deepsea:5")
     results = run(env, "psrl", steps=200, seeds=3, record=["value_gap"])
-    assert results.value_gaps.shape == (3, len(results.gap_times))
-    np.testing.assert_array_equal(np.diff(results.gap_times), env.replan_every)
+    assert results.value_gaps.shape == (3, len(results.plan_times))
+    np.testing.assert_array_equal(np.diff(results.plan_times), env.replan_every)
     assert (results.value_gaps > -1e-12).all()
     assert (results.value_gaps > 1e-6).any()
     policy = np.array([0] * 5)

@@ -22,7 +22,7 @@ from steering._kernels import planning
 from steering.beliefs import ModelBelief
 from steering.beliefs.dirichlet import checked_concentration
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
-from steering.errors import InvalidOption
+from steering.errors import InvalidOption, NotAvailable
 from steering.mdp.simulator import Simulator
 
 Floats = NDArray[np.float64]
@@ -102,6 +102,10 @@ class Agent(ABC):
         Disallowed actions hold NaN. `rng` is used by agents whose belief is known through draws only; it is not
         the agent's own, so looking does not change the run.
         """
+
+    def diagnose(self, rng: np.random.Generator) -> dict[str, Any]:
+        """What the last plan rests on, for agents that can say; `rng` is not the agent's own."""
+        raise NotAvailable(f"agent '{self.name}' has no diagnostics; record them for 'steering'.")
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,8 @@ def _build_options(name: str, option_class: type, given: dict[str, Any]) -> Any:
 def _checked_type(what: str, value: Any, hint: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if hint is str and value is None:
+        return "none"  # the grammar reads the word none as nothing
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):

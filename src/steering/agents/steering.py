@@ -13,9 +13,10 @@ Regularised objective: an ordinary MDP with reward
     r(s, a) + info_weight u D(s, a) + novelty sigma_new(s, a) + reward_noise sigma_seen(s, a) z(s, a).
 
 D is the Stein information of the transition row; u is the prior's spread of mean rewards relative to that of the
-paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing. sigma_new and sigma_seen are the posterior standard
-deviations of r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are looked for
-(optimism), rewards seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each plan).
+paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing. sigma_new
+and sigma_seen are the posterior standard deviations of r(s, a) that come from outcomes never seen and from outcomes
+seen: unseen rewards are looked for (optimism), rewards seen but noisy are resolved by posterior sampling (z standard
+normal, drawn anew at each plan).
 
 Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws and K the
 discounted D; no weight is left to choose (see `steering.agents.ratio`).
@@ -59,7 +60,7 @@ class SteeringOptions(ModelBasedOptions):
     info_weight
         Weight lambda of the Stein information in the regularised objective (the paper's 0.5).
     planning
-        Model in which plans are made: "data" (counts plus one pseudo-observation), "mean" (posterior mean) or "sampled".
+        Model in which plans are made: "data" (counts and one pseudo-observation), "mean" (of the posterior), "sampled".
     operator, kernel
         Stein operator (barker, difference, gibbs, ...) and base kernel (exp-hamming, delta, ...).
     reference
@@ -89,7 +90,7 @@ class SteeringOptions(ModelBasedOptions):
     kernel: str = "exp-hamming"
     reference: str = "mean"
     expectation: str = "exact"
-    draws: int = 3
+    draws: int = 2
     novelty: float = 1.0
     reward_noise: float = 0.5
     reward_information: bool = False
@@ -112,6 +113,8 @@ class SteeringOptions(ModelBasedOptions):
             "reward_scale": "fixed",
             "planning": "mean",
             "reference": "empirical",
+            "expectation": "draws",
+            "draws": 10,
             "novelty": 0.0,
             "reward_noise": 0.0,
             "selection": "dictionary",
@@ -228,35 +231,25 @@ class Steering(ModelBasedAgent):
 
     def _ratio(self, P: Floats, r: Floats, best: float) -> RatioSolution:
         def probe(weight: float) -> tuple[Ints, float, float]:
-            V, _ = self.solve(P, r + weight * self.D)
-            return self.policy.copy(), *self._value_and_information(P, r)
+            _, Q = self.solve(P, r + weight * self.D)
+            K = self._value(P, self.D)
+            # The optimal value is V + weight K, so V needs no second evaluation.
+            return self.policy.copy(), float(Q[0, self.state].max()) - weight * K, K
 
         return minimise_ratio(probe, best, self.info_weight)
 
-    def _value_and_information(self, P: Floats, r: Floats) -> tuple[float, float]:
-        """V and K of the policy in force from the current state."""
-        discount, horizon = self.problem.discount, self.problem.horizon
-        if horizon is None:
-            V = planning.evaluate_policy(P, r, self.policy[0], discount)
-            K = planning.evaluate_policy(P, self.D, self.policy[0], discount)
+    def _value(self, P: Floats, r: Floats) -> float:
+        """Value of the policy in force from the current state, with rewards r."""
+        if self.problem.horizon is None:
+            V = planning.evaluate_policy(P, r, self.policy[0], self.problem.discount)
         else:
-            V = planning.evaluate_finite(P, r, self.policy, discount)[0]
-            K = planning.evaluate_finite(P, self.D, self.policy, discount)[0]
-        return float(V[self.state]), float(K[self.state])
+            V = planning.evaluate_finite(P, r, self.policy, self.problem.discount)[0]
+        return float(V[self.state])
 
     def _optimal_value(self, draws: int, rng: np.random.Generator) -> float:
         """E_k[max V] from the current state, by posterior draws."""
         kept = self.policy.copy()
-        values = []
-        for _ in range(draws):
-            P, r = self.belief.draw_model(rng)
-            if self.problem.horizon is None:
-                V = self.solve(P, r)[0][0]
-            else:
-                V = planning.backward_induction(P, r, self.problem.mask, self.problem.horizon, self.problem.discount)[
-                    0
-                ][0]
-            values.append(float(V[self.state]))
+        values = [float(self.solve(*self.belief.draw_model(rng))[1][0, self.state].max()) for _ in range(draws)]
         self.policy = kept
         return float(np.mean(values))
 
@@ -321,7 +314,7 @@ class Steering(ModelBasedAgent):
         """
         best = self._optimal_value(DIAGNOSTIC_DRAWS, rng)
         P, r = self.belief.mean_model()
-        value, gain = self._value_and_information(P, r)
+        value, gain = self._value(P, r), self._value(P, self.D)
         regret = max(best - value, 0.0)
         size = int(self.belief.totals.sum()) if self.dictionary is None else len(self.dictionary)
         return {

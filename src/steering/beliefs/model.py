@@ -150,10 +150,12 @@ class ModelBelief:
             cells = self.counts.shape
             self._buffers = (np.empty(cells), np.empty(cells), np.empty(cells))
         gammas, precisions, normals = self._buffers
-        if self.eta >= SMALL_CONCENTRATION:
-            rng.standard_gamma(self.alpha, out=gammas)
-        else:
-            gammas[:] = draw_rows(self.alpha, rng, smallest=self.eta)
+        rng.standard_gamma(self.alpha, out=gammas)
+        if self.eta < SMALL_CONCENTRATION:
+            # A row that was visited has an alpha above 1, so its sum cannot underflow; the others are drawn again.
+            fresh = self.totals == 0
+            if fresh.any():
+                gammas[fresh] = draw_rows(self.alpha[fresh], rng, smallest=self.eta)
         rng.standard_gamma(self.shape, out=precisions)
         rng.standard_normal(out=normals)
         kernels.assemble_draw(

@@ -19,11 +19,12 @@ from steering import mdp as planners
 from steering._version import __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import InvalidOption
+from steering.experiments.recording import Oracle, Recorder, Wanted, collect
 from steering.experiments.seeds import checked_seeds, environment_streams, stream
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, Tables, tables_of
-from steering.results import QSnapshots, RunResults
+from steering.results import RunResults
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,19 +32,6 @@ Progress = Callable[[int, int], None]
 
 LEARNING_BLOCK = 1024
 """Steps that an agent without plans makes at once; any value gives the same numbers."""
-
-RECORDS = ("value_gap", "q_posterior")
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """The optimal policy of the true MDP and what it is worth."""
-
-    policy: Ints
-    V: Floats
-    Q: Floats
-    expected: Floats
-    """Expected reward of each step, (T,)."""
 
 
 def run(
@@ -74,8 +62,8 @@ def run(
     windows
         Number of equal windows in which visits are counted.
     record
-        More to keep: ``"value_gap"`` (V* - V_policy at every plan) and ``"q_posterior"`` (at most `snapshots` beliefs
-        about Q, each at the first plan after evenly spaced times).
+        More to keep: ``"value_gap"`` (V* - V_policy at every plan), ``"q_posterior"`` (`snapshots` beliefs about Q,
+        evenly spaced) and ``"diagnostics"`` (what each plan rests on; STEERING has them).
     progress
         Called as progress(finished seeds, all seeds).
     options
@@ -93,10 +81,10 @@ def run(
     """
     environment = make_env(env)
     learner = make_agent(agent, **options)
-    wanted = _checked_record(record, environment)
     checked_count("steps", steps)
     checked_count("windows", windows)
     checked_count("snapshots", snapshots)
+    wanted = Wanted.checked(record, environment, steps, snapshots)
     chosen = checked_seeds(seeds)
     edges = np.linspace(0, steps, min(windows, steps) + 1).round().astype(np.int64)
     problem = Problem(
@@ -108,13 +96,12 @@ def run(
         environment.max_iterations,
     )
     world = _World(environment, steps)
-    times = np.unique(np.linspace(0, steps, snapshots + 1).astype(np.int64)[:-1]) if "q_posterior" in wanted else None
     runs = []
     for done, seed in enumerate(chosen):
-        runs.append(_one_run(world, learner, problem, seed, edges, "value_gap" in wanted, times))
+        runs.append(_one_run(world, learner, problem, seed, edges, wanted))
         if progress is not None:
             progress(done + 1, len(chosen))
-    return _collect(environment, learner, chosen, world, runs, edges, times)
+    return _collect(environment, learner, chosen, world, runs, edges)
 
 
 class _World:
@@ -137,11 +124,7 @@ class _Run:
     oracle: Floats | None
     visits: Floats
     seconds: float
-    gap_times: list[int]
-    gaps: list[float]
-    q_times: list[int]
-    q_mean: list[Floats]
-    q_std: list[Floats]
+    recorder: Recorder | None
 
 
 def solve_oracle(mdp: TabularMDP, discount: float, horizon: int | None, steps: int) -> Oracle:
@@ -156,49 +139,30 @@ def solve_oracle(mdp: TabularMDP, discount: float, horizon: int | None, steps: i
     return Oracle(finite.policy, finite.V, finite.Q, np.resize(episode, steps))
 
 
-def _one_run(
-    world: _World, agent: Agent, problem: Problem, seed: int, edges: Ints, want_gaps: bool, times: Ints | None
-) -> _Run:
+def _one_run(world: _World, agent: Agent, problem: Problem, seed: int, edges: Ints, wanted: Wanted) -> _Run:
     began = time.perf_counter()
     agent.start(problem, stream(seed, "planning"), stream(seed, "acting"))
-    mdp = world.environment.mdp
-    if mdp is None or world.tables is None:
-        states, actions, rewards = _step_live(world.environment, agent, world.steps, seed)
-        kept = _Run(rewards, None, None, np.empty(0), 0.0, [], [], [], [], [])
+    environment = world.environment
+    if environment.mdp is None or world.tables is None or world.oracle is None:
+        states, actions, rewards = _step_live(environment, agent, world.steps, seed)
+        expected = oracle = recorder = None
     else:
-        kept = _Run(np.empty(0), None, None, np.empty(0), 0.0, [], [], [], [], [])
-        simulator = Simulator(mdp, world.tables, world.steps, environment_streams(seed))
-        reporter = stream(seed, "reporting")
-
-        def look(now: int) -> None:
-            if want_gaps:
-                kept.gap_times.append(now)
-                kept.gaps.append(_value_gap(world, agent, simulator.state))
-            last = kept.q_times[-1] if kept.q_times else -1
-            if times is not None and ((last < times) & (times <= now)).any():
-                mean, std = agent.q_posterior(reporter)
-                kept.q_times.append(now)
-                kept.q_mean.append(mean)
-                kept.q_std.append(std)
-
-        simulate(agent, simulator, world.environment, look if want_gaps or times is not None else None)
-        states, actions = simulator.states, simulator.actions
-        kept.rewards = simulator.rewards
-        kept.expected = mdp.rewards[states, actions]
-        kept.oracle = _oracle_rewards(world, seed)
-    kept.visits = _count_visits(states, actions, edges, problem)
-    kept.seconds = time.perf_counter() - began
-    return kept
+        simulator = Simulator(environment.mdp, world.tables, world.steps, environment_streams(seed))
+        recorder = Recorder(wanted, environment, world.oracle, stream(seed, "reporting"))
+        simulate(agent, simulator, environment, recorder if wanted.names else None)
+        states, actions, rewards = simulator.states, simulator.actions, simulator.rewards
+        expected = environment.mdp.rewards[states, actions]
+        oracle = _oracle_rewards(world, seed)
+    visits = _count_visits(states, actions, edges, problem)
+    return _Run(rewards, expected, oracle, visits, time.perf_counter() - began, recorder)
 
 
-def simulate(
-    agent: Agent, simulator: Simulator, environment: Environment, look: Callable[[int], None] | None = None
-) -> None:
-    """Alternate plans and blocks of steps until the simulator's records are full; `look` is called after each plan."""
+def simulate(agent: Agent, simulator: Simulator, environment: Environment, recorder: Recorder | None = None) -> None:
+    """Alternate plans and blocks of steps until the simulator is full; the recorder looks after each plan."""
     horizon = environment.horizon
     if horizon is not None:
         block = horizon
-    elif agent.plans or look is not None:
+    elif agent.plans or recorder is not None:
         block = environment.replan_every
     else:
         block = LEARNING_BLOCK
@@ -208,8 +172,8 @@ def simulate(
         if horizon is not None:
             simulator.begin_episode()
         agent.plan(simulator.state)
-        if look is not None:
-            look(simulator.time)
+        if recorder is not None:
+            recorder.look(agent, simulator.state, simulator.time)
         agent.interact(simulator, min(block, simulator.steps - simulator.time))
 
 
@@ -266,17 +230,6 @@ def _oracle_rewards(world: _World, seed: int) -> Floats:
     return simulator.rewards
 
 
-def _value_gap(world: _World, agent: Agent, state: int) -> float:
-    environment, oracle = world.environment, world.oracle
-    assert environment.mdp is not None
-    assert oracle is not None
-    if environment.horizon is None:
-        V = planners.evaluate(environment.mdp, agent.policy[0], environment.discount)
-    else:
-        V = planners.evaluate_finite(environment.mdp, agent.policy, environment.horizon, environment.discount)[0]
-    return float(oracle.V[0, state] - V[state])
-
-
 def _count_visits(states: Ints, actions: Ints, edges: Ints, problem: Problem) -> Floats:
     cells = states * problem.n_actions + actions
     size = problem.n_states * problem.n_actions
@@ -285,25 +238,10 @@ def _count_visits(states: Ints, actions: Ints, edges: Ints, problem: Problem) ->
 
 
 def _collect(
-    environment: Environment,
-    agent: Agent,
-    seeds: tuple[int, ...],
-    world: _World,
-    runs: list[_Run],
-    edges: Ints,
-    times: Ints | None,
+    environment: Environment, agent: Agent, seeds: tuple[int, ...], world: _World, runs: list[_Run], edges: Ints
 ) -> RunResults:
     known = world.oracle is not None
-    snapshots = None
-    if times is not None and world.oracle is not None:
-        optimal = world.oracle.Q.copy()
-        optimal[:, ~environment.mask] = np.nan
-        snapshots = QSnapshots(
-            np.array(runs[0].q_times),
-            np.array([one.q_mean for one in runs]),
-            np.array([one.q_std for one in runs]),
-            optimal,
-        )
+    recorders = [one.recorder for one in runs if one.recorder is not None]
     return RunResults(
         environment=environment.name,
         agent=describe_agent(agent),
@@ -317,25 +255,13 @@ def _collect(
         visits=np.array([one.visits for one in runs]),
         windows=edges,
         seconds=np.array([one.seconds for one in runs]),
-        gap_times=np.array(runs[0].gap_times) if runs[0].gaps else None,
-        value_gaps=np.array([one.gaps for one in runs]) if runs[0].gaps else None,
-        q_posterior=snapshots,
         settings={
             "replan_every": environment.replan_every,
             "max_iterations": environment.max_iterations,
             "version": __version__,
         },
+        **(collect(recorders) if recorders else {}),
     )
-
-
-def _checked_record(record: Iterable[str], environment: Environment) -> set[str]:
-    wanted = {record} if isinstance(record, str) else set(record)
-    for name in wanted:
-        if name not in RECORDS:
-            raise InvalidOption(f"record has '{name}'; choose from: {', '.join(RECORDS)}.")
-    if wanted and environment.mdp is None:
-        raise NotAvailable(f"'{environment.name}' gives only samples, so {sorted(wanted)[0]} cannot be recorded.")
-    return wanted
 
 
 def checked_count(name: str, value: Any) -> None:

@@ -36,6 +36,44 @@ class QSnapshots:
 
 
 @dataclass(frozen=True)
+class Diagnostics:
+    """What every plan of STEERING rested on; arrays (seeds, plans), `information` (seeds, plans, S, A).
+
+    Attributes
+    ----------
+    info_weight
+        The weight lambda in use.
+    information
+        D(s, a), the Stein information of every row.
+    gain
+        K, the discounted Stein information of the policy from the state of the plan.
+    regret
+        Posterior estimate of V* - V of the policy there.
+    ratio
+        Stein information ratio regret^2 / gain.
+    dictionary
+        Size of the dictionary.
+    """
+
+    info_weight: Floats
+    information: Floats
+    gain: Floats
+    regret: Floats
+    ratio: Floats
+    dictionary: Floats
+
+    def theorem_sides(self) -> tuple[Floats, Floats]:
+        """Both sides of the paper's first theorem, one pair for each seed.
+
+        Left the sum of regrets, right sqrt(largest ratio * number of plans * sum of gains). The theorem takes
+        expectations over MDPs; along a single run the same inequality is Cauchy and Schwarz's.
+        """
+        plans = self.regret.shape[1]
+        right = np.sqrt(self.ratio.max(axis=1) * plans * self.gain.sum(axis=1))
+        return self.regret.sum(axis=1), right
+
+
+@dataclass(frozen=True)
 class RunResults:
     """Everything recorded about K seeds of T steps; see the methods for regret.
 
@@ -49,8 +87,10 @@ class RunResults:
         Rewards of the oracle with noise (K, T), and its expected rewards (T,); None when the MDP is not known.
     visits, windows
         Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
-    gap_times, value_gaps
+    plan_times, value_gaps
         On request: times of plans and V*(s) - V_policy(s) at the state then occupied, (K, plans).
+    q_posterior, diagnostics
+        On request: beliefs about Q, and what each plan rested on.
     """
 
     environment: str
@@ -65,9 +105,10 @@ class RunResults:
     visits: Floats
     windows: Ints
     seconds: Floats
-    gap_times: Ints | None = None
+    plan_times: Ints | None = None
     value_gaps: Floats | None = None
     q_posterior: QSnapshots | None = None
+    diagnostics: Diagnostics | None = None
     settings: dict[str, object] = field(default_factory=dict)
 
     @property
