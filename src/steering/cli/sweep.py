@@ -31,6 +31,9 @@ Scheduler = Annotated[
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", help="Seconds that one cell may take [3600].")]
 MemoryLimit = Annotated[int | None, typer.Option("--memory-limit", help="Megabytes that one cell may take.")]
 Retries = Annotated[int, typer.Option("--retries", help="How often a failed cell is tried again.")]
+Imports = Annotated[
+    list[str] | None, typer.Option("--import", help="Module that registers your environments; repeat for more.")
+]
 ShardText = Annotated[
     str | None,
     typer.Option("--shard", help="Run part i/n; 'auto' (SLURM array) or 'auto/n' (Kubernetes) reads the index."),
@@ -54,6 +57,7 @@ def sweep_command(
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     retries: Retries = 2,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run all cells of a sweep that are not in the results directory yet.
@@ -72,15 +76,18 @@ def sweep_command(
     2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
     from steering.experiments.cells import parse_shard
+    from steering.experiments.executors import Setup
     from steering.experiments.sweep_file import read_sweep
 
+    Setup(tuple(imports or ())).do()
     wanted = read_sweep(file)
     part = parse_shard(shard, os.environ) if shard is not None else None
     if dry_run:
         _dry_run(wanted, part, out_dir, workers, as_json)
         return
-    options = {"workers": workers, "scheduler": scheduler, "time_limit": time_limit, "memory_limit": memory_limit}
-    _run(wanted, out_dir, as_json, retries=retries, **options, **({"shard": part} if part else {}))
+    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
+    options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
+    _run(wanted, out_dir, as_json, **options, **({"shard": part} if part else {}))
 
 
 def retry(
@@ -90,18 +97,22 @@ def retry(
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     retries: Retries = 2,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run the failed cells of a results directory again, and whatever else is missing.
 
     Example: steering retry results/deepsea --memory-limit 4000
     """
+    from steering.experiments.executors import Setup
     from steering.experiments.sweep_file import read_sweep
     from steering.results.store import Store
 
+    Setup(tuple(imports or ())).do()
     wanted = read_sweep(Store(directory).read_sweep())
-    options = {"workers": workers, "scheduler": scheduler, "time_limit": time_limit, "memory_limit": memory_limit}
-    _run(wanted, directory, as_json, retries=retries, retry_failed=True, **options)
+    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
+    options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
+    _run(wanted, directory, as_json, retry_failed=True, **options)
 
 
 def status(directory: Annotated[Path, typer.Argument(help="Results directory.")], as_json: JsonFlag = False) -> None:

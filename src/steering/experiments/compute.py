@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -156,7 +156,7 @@ def failure_of(index: int, error: BaseException) -> Failure:
     return Failure(index, kind, message, text[-MAX_TRACEBACK:])
 
 
-def warm(agents: list[tuple[str, bool]]) -> None:
+def warm(agents: Iterable[tuple[str, bool]]) -> None:
     """Load or compile the kernels that agents use, once, before workers are forked; (agent, episodic) pairs."""
     for agent, episodic in agents:
         try:
@@ -166,11 +166,11 @@ def warm(agents: list[tuple[str, bool]]) -> None:
             continue
 
 
-def warm_list(groups: list[Group]) -> list[tuple[str, bool]]:
+def warm_list(groups: list[Group]) -> tuple[tuple[str, bool], ...]:
     """What `warm` needs for some groups: at most 32 different ones, in the order of the groups."""
     pairs: dict[tuple[str, bool], Any] = {}
     for group in groups:
         pairs.setdefault((group.config["agent"], group.config["setting"]["horizon"] is not None))
         if len(pairs) >= 32:
             break
-    return list(pairs)
+    return tuple(pairs)

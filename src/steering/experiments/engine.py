@@ -21,7 +21,7 @@ from steering._version import __version__
 from steering.errors import InvalidOption
 from steering.experiments.cells import Plan, Shard
 from steering.experiments.compute import Failure, Outcome, pack_batch, warm_list
-from steering.experiments.executors import Executor, Limits, make_executor
+from steering.experiments.executors import Executor, Limits, Setup, make_executor
 from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep
 from steering.results.store import DiskFull, Store
@@ -79,6 +79,7 @@ def sweep(
     memory_limit: int | None = None,
     retries: int = DEFAULT_RETRIES,
     retry_failed: bool = False,
+    imports: Sequence[str] = (),
     watch: Watcher | None = None,
 ) -> Report:
     """Run what is missing of a sweep; start it again after any interruption.
@@ -101,6 +102,8 @@ def sweep(
         How often a failed cell is tried again.
     retry_failed
         Also run cells that are in quarantine from an earlier start.
+    imports
+        Modules that every worker imports first, for example one that registers your Gymnasium environments.
     watch
         Called with the report after every event.
 
@@ -110,6 +113,7 @@ def sweep(
     >>> steering.load("out").finals                                                     # doctest: +SKIP
     """
     began = time.monotonic()
+    Setup(tuple(imports)).do()
     wanted = read_sweep(description)
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
         raise InvalidOption(f"retries is {retries}; give a number from 0 to 100.")
@@ -124,7 +128,7 @@ def sweep(
         run.find_pending(shard, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            executor = make_executor(workers, scheduler, limits, warm_list(groups))
+            executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
             try:
                 run.all(executor, began)
             finally:

@@ -34,7 +34,7 @@ from steering.agents import Agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.experiments.cells import Group, Plan, Record, Seeds, configuration
-from steering.experiments.runner import RECORDS
+from steering.experiments.recording import RECORDS
 
 MAX_FILE_BYTES = 1 << 18
 MAX_LINE = 4000

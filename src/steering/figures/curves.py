@@ -45,6 +45,7 @@ def draw(axes: Axes, table: pd.DataFrame) -> None:
         axes.plot(rows["step"], rows["mean"], color=colour, linestyle=line, label=style.label(agent), linewidth=1.6)
         axes.fill_between(rows["step"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
     axes.set_title(f"{table['environment'].iloc[0]}, {table['seeds'].max()} seeds", fontsize="medium")
+    axes.set_xlabel("step")
     axes.margins(x=0.01)
     axes.grid(alpha=0.25)
 
@@ -65,7 +66,6 @@ def figure(table: pd.DataFrame) -> Figure:
         draw(axes, part)
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    sheet.supxlabel("step")
     sheet.supylabel(name)
     sheet.suptitle("Mean over seeds, band: 95 % bootstrap of the mean", fontsize="medium")
     columns = min(len(handles), 3)

@@ -110,7 +110,6 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     """
     n = len(keys)
     at = thinned_steps(results.steps, points)
-    finals = results.table()
     columns: dict[str, Any] = {
         "key": pa.array(list(keys), pa.binary(KEY_BYTES)),
         "seed": np.array(results.seeds, dtype=np.int64),
@@ -118,15 +117,19 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
         **{name: [text] * n for name, text in _texts(results, config).items()},
         "steps": np.full(n, results.steps, dtype=np.int32),
     }
-    for name in ("reward", "oracle_reward", "realised_regret", "expected_regret"):
-        columns[name] = finals[name].to_numpy(dtype=np.float64) if name in finals else [None] * n
+    columns["reward"] = results.rewards.sum(axis=1)
+    for name in ("oracle_reward", "realised_regret", "expected_regret"):
+        columns[name] = [None] * n
     columns["oracle_total"] = [_oracle_total(results)] * n
     lists: dict[str, Any] = dict.fromkeys(LISTS)
     lists["curve_step"] = _repeated(at, n)
     lists["curve_reward"] = np.cumsum(results.rewards, axis=1)[:, at - 1]
     if results.oracle_rewards is not None:
+        columns["oracle_reward"] = results.oracle_rewards.sum(axis=1)
         for kind in ("realised", "expected"):
-            lists[f"curve_{kind}"] = results.regret_curve(kind=kind)[:, at - 1]
+            curve = results.regret_curve(kind=kind)
+            columns[f"{kind}_regret"] = curve[:, -1]
+            lists[f"curve_{kind}"] = curve[:, at - 1]
     lists["window_edges"] = _repeated(results.windows, n)
     lists["visit_shape"] = _repeated(np.array(results.visits.shape[1:]), n)
     lists["visits"] = results.visits.reshape(n, -1)
@@ -155,9 +158,9 @@ def _oracle_total(results: RunResults) -> float | None:
 
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     lists: dict[str, Any] = {}
-    if results.value_gaps is not None and results.gap_times is not None:
-        lists["diagnostic"] = _repeated(np.full(results.gap_times.size, "value_gap", dtype=object), n)
-        lists["diagnostic_step"] = _repeated(results.gap_times, n)
+    if results.value_gaps is not None and results.plan_times is not None:
+        lists["diagnostic"] = _repeated(np.full(results.plan_times.size, "value_gap", dtype=object), n)
+        lists["diagnostic_step"] = _repeated(results.plan_times, n)
         lists["diagnostic_value"] = results.value_gaps
     q = results.q_posterior
     if q is not None:

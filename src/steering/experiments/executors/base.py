@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from dataclasses import dataclass
 from typing import Protocol
 
 from steering.errors import InvalidOption, NotAvailable
+from steering.experiments import compute
 from steering.experiments.compute import Outcome
 
 
@@ -33,6 +35,32 @@ class Limits:
             raise InvalidOption(f"the memory limit is {self.megabytes} MB; it must be at least 1.")
 
 
+@dataclass(frozen=True)
+class Setup:
+    """What a worker does before its first cell.
+
+    Attributes
+    ----------
+    imports
+        Modules to import, such as one that registers Gymnasium environments. They come from whoever starts a sweep,
+        never from a sweep file.
+    warm
+        Agents whose kernels are loaded once, before workers are forked; see `compute.warm`.
+    """
+
+    imports: tuple[str, ...] = ()
+    warm: tuple[tuple[str, bool], ...] = ()
+
+    def do(self) -> None:
+        """Do it, in this process."""
+        for name in self.imports:
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                raise InvalidOption(f"the module '{name}' cannot be imported: {error}.") from None
+        compute.warm(self.warm)
+
+
 class Executor(Protocol):
     """Runs packed batches (see `compute.pack_batch`), in any order, and never raises for a fault of a cell."""
 
@@ -54,9 +82,7 @@ class Executor(Protocol):
         """Stop everything at once; batches not yet returned are dropped."""
 
 
-def make_executor(
-    workers: int | None, scheduler: str | None, limits: Limits, agents: list[tuple[str, bool]]
-) -> Executor:
+def make_executor(workers: int | None, scheduler: str | None, limits: Limits, setup: Setup) -> Executor:
     """Choose an executor.
 
     Parameters
@@ -67,8 +93,8 @@ def make_executor(
         Address of a dask scheduler, ``tcp://host:port``, or ``local`` for a dask cluster on this machine.
     limits
         Limits of a cell.
-    agents
-        For warming, see `compute.warm`.
+    setup
+        What workers do before their first cell.
     """
     if workers is not None and not 0 <= workers <= 4096:
         raise InvalidOption(f"workers is {workers}; give 0 (in this process) or a number of processes.")
@@ -77,11 +103,11 @@ def make_executor(
             raise NotAvailable("a scheduler needs dask.distributed; install it with: pip install 'steering-rl[dask]'")
         from steering.experiments.executors.dask import DaskExecutor
 
-        return DaskExecutor(scheduler, workers, limits, agents)
+        return DaskExecutor(scheduler, workers, limits, setup)
     if workers == 0:
         from steering.experiments.executors.in_process import InProcessExecutor
 
         return InProcessExecutor(limits)
     from steering.experiments.executors.local import LocalExecutor
 
-    return LocalExecutor(workers or len(os.sched_getaffinity(0)), limits, agents)
+    return LocalExecutor(workers or len(os.sched_getaffinity(0)), limits, setup)

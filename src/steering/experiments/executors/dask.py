@@ -14,11 +14,13 @@ import threading
 import time
 from typing import Any
 
+from steering._version import __version__
 from steering.errors import NotAvailable
 from steering.experiments.compute import Failure, Outcome
-from steering.experiments.executors.base import Limits
+from steering.experiments.executors.base import Limits, Setup
 
-CONNECT_SECONDS = 30
+CONNECT_SECONDS = 10
+HOW = f"pip install 'steering-rl[dask]=={__version__}'"
 ROOM = 2
 """Batches held for each thread of the cluster, so that none waits for the network."""
 
@@ -26,7 +28,7 @@ ROOM = 2
 class DaskExecutor:
     """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
 
-    def __init__(self, address: str, workers: int | None, limits: Limits, agents: list[tuple[str, bool]]) -> None:
+    def __init__(self, address: str, workers: int | None, limits: Limits, setup: Setup) -> None:
         import distributed.client
         import distributed.deploy.local
 
@@ -42,7 +44,7 @@ class DaskExecutor:
         except (OSError, ValueError, TimeoutError) as error:
             raise NotAvailable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
         self._limits = (limits.seconds, limits.megabytes)
-        self._agents = agents
+        self._setup = (setup.imports, setup.warm)
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
         self._running: dict[int, tuple[Any, int]] = {}
         self._counted = 0.0
@@ -62,7 +64,7 @@ class DaskExecutor:
 
     def submit(self, ticket: int, batch: bytes, cells: int) -> None:
         """Send a batch."""
-        future = self._client.submit(run_remote, batch, cells, self._limits, self._agents, pure=False)
+        future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, __version__, pure=False)
         self._running[ticket] = (future, cells)
         future.add_done_callback(lambda finished: self._done.put((ticket, finished)))
 
@@ -80,6 +82,8 @@ class DaskExecutor:
         _, cells = self._running.pop(ticket)
         try:
             outcome = Outcome.unpack(future.result())
+        except ImportError as error:
+            raise NotAvailable(f"the dask workers cannot run steering ({error}); install it there: {HOW}.") from None
         except Exception as error:
             # The dask worker went down with the batch, or could not run it at all.
             reason = f"{type(error).__name__}: {error}"[:1000]
@@ -104,16 +108,22 @@ _lock = threading.Lock()
 
 
 def run_remote(
-    batch: bytes, cells: int, limits: tuple[float | None, int | None], agents: list[tuple[str, bool]]
+    batch: bytes,
+    cells: int,
+    limits: tuple[float | None, int | None],
+    setup: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]],
+    version: str,
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
+    if version != __version__:
+        raise ImportError(f"they have version {__version__}, and the sweep was started with {version}")
     from steering.experiments.executors.local import LocalExecutor
 
     with _lock:
-        index = next((i for i, (known, _) in enumerate(_free) if known == limits), None)
+        index = next((i for i, (known, _) in enumerate(_free) if known == (limits, setup)), None)
         executor = _free.pop(index)[1] if index is not None else None
     if executor is None:
-        executor = LocalExecutor(1, Limits(*limits), agents)
+        executor = LocalExecutor(1, Limits(*limits), Setup(*setup))
     try:
         executor.submit(0, batch, cells)
         while not (ready := executor.wait(60.0)):
@@ -122,6 +132,6 @@ def run_remote(
         executor.close()
         raise
     with _lock:
-        _free.append((limits, executor))
+        _free.append(((limits, setup), executor))
     outcome: Outcome = ready[0][1]
     return outcome.pack()

@@ -22,7 +22,7 @@ from pathlib import Path
 import steering
 from steering.errors import SteeringError
 from steering.experiments.compute import Failure, Outcome
-from steering.experiments.executors.base import Limits
+from steering.experiments.executors.base import Limits, Setup
 
 START_SECONDS = 120.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -31,7 +31,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 class Nursery:
     """This side of the process that forks workers; see `executors.nursery`."""
 
-    def __init__(self, limits: Limits, agents: list[tuple[str, bool]]) -> None:
+    def __init__(self, limits: Limits, setup: Setup) -> None:
         self._control, theirs = socket.socketpair()
         root = str(Path(steering.__file__).parents[1])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -44,7 +44,7 @@ class Nursery:
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
                 start_new_session=True,  # Ctrl-C is for the owner, which then ends everything in order
             )
-        settings = {"warm": agents, "megabytes": limits.megabytes}
+        settings = {"warm": setup.warm, "imports": setup.imports, "megabytes": limits.megabytes}
         self._control.sendall(json.dumps(settings).encode() + b"\n")
         self._buffer = b""
         self._ends: dict[int, int] = {}
@@ -110,11 +110,11 @@ class _Worker:
 class LocalExecutor:
     """A number of worker processes on this machine, one thread each."""
 
-    def __init__(self, workers: int, limits: Limits, agents: list[tuple[str, bool]]) -> None:
+    def __init__(self, workers: int, limits: Limits, setup: Setup) -> None:
         self.slots = self.workers = workers
         self._limits = limits
-        self._agents = agents
-        self._nursery = Nursery(limits, agents)
+        self._setup = setup
+        self._nursery = Nursery(limits, setup)
         self._workers: list[_Worker] = []
         self._waiting: list[tuple[int, bytes, int]] = []
         self._ready: list[tuple[int, Outcome]] = []
@@ -178,7 +178,7 @@ class LocalExecutor:
         except (SteeringError, OSError):
             # The nursery itself was killed: one more chance with a new one.
             self._nursery.close()
-            self._nursery = Nursery(self._limits, self._agents)
+            self._nursery = Nursery(self._limits, self._setup)
             pid, connection = self._nursery.fork()
         worker = _Worker(pid, connection)
         self._workers.append(worker)

@@ -28,9 +28,9 @@ def main() -> None:
     """Entry point: `python -P -m steering.experiments.executors.nursery DESCRIPTOR`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     settings = json.loads(_line(control))
-    from steering.experiments import compute
+    from steering.experiments.executors.base import Setup
 
-    compute.warm([(agent, episodic) for agent, episodic in settings["warm"]])
+    Setup(tuple(settings["imports"]), tuple((agent, episodic) for agent, episodic in settings["warm"])).do()
     wake, wake_writer = os.pipe()
     os.set_blocking(wake_writer, False)
     signal.set_wakeup_fd(wake_writer)

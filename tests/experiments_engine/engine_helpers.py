@@ -1,0 +1,86 @@
+"""What the tests of sweeps share: faulty environments, digests of tables, processes of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import steering
+
+PLUGIN = Path(__file__).parent / "plugin"
+SOURCE = Path(steering.__file__).parents[1]
+PATH = os.pathsep.join([str(PLUGIN), str(SOURCE)])
+"""Where other processes find the package and the faulty environments, wherever they start."""
+
+
+FAULTY = ("faulty_envs",)
+"""What a sweep must import to know them."""
+
+
+def faulty(fault, **options):
+    """Text of an environment with a fault."""
+    return ",".join([f"gym:Faulty-v0,fault={fault}", *(f"{key}={value}" for key, value in options.items())])
+
+
+def digests(directory, tmp_path):
+    """Digest of every exported table: what must not depend on how the cells were computed."""
+    target = tmp_path / f"tables-{time.monotonic_ns()}"
+    paths = steering.load(directory).write(target) + steering.load(directory).write(target, format="csv")
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def start_dask(tmp_path, workers=2):
+    """A scheduler and workers as processes of their own, on loopback; returns them and the address."""
+    file = tmp_path / "scheduler.json"
+    log = (tmp_path / "dask.log").open("wb")
+    common = {
+        "stdout": log,
+        "stderr": log,
+        "cwd": tmp_path,
+        "start_new_session": True,
+        "env": {**os.environ, "PYTHONPATH": PATH},
+    }
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = subprocess.Popen(
+        [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)],
+        **common,
+    )
+    options = ["--nworkers", str(workers), "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
+    worker = subprocess.Popen(
+        [*dask, "worker", "--scheduler-file", str(file), *options, "--local-directory", str(tmp_path)], **common
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            return [worker, scheduler], json.loads(file.read_text())["address"]
+        except (FileNotFoundError, ValueError):
+            time.sleep(0.05)
+    stop([worker, scheduler])
+    raise AssertionError((tmp_path / "dask.log").read_text())
+
+
+def stop(processes):
+    """End processes and wait for them."""
+    for process in processes:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def command(*arguments, **options):
+    """Start the command line as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "steering.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )

@@ -1,0 +1,57 @@
+"""Environments that fail in every way a run can fail, registered when this module is imported."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import gymnasium
+from gymnasium.spaces import Discrete
+
+NAME = "Faulty-v0"
+
+
+class Faulty(gymnasium.Env):
+    """Two states, two actions; after `after` steps comes the fault."""
+
+    def __init__(self, fault="none", after=3, marker=""):
+        self.observation_space = Discrete(2)
+        self.action_space = Discrete(2)
+        self.fault, self.after, self.marker = fault, after, marker
+        self.steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == self.after:
+            self._fail()
+        return int(self.np_random.integers(2)), float(action), False, False, {}
+
+    def _fail(self):
+        if self.fault == "once":  # fails the first time only, whichever process it is in
+            if Path(self.marker).exists():
+                return
+            Path(self.marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "crash":
+            raise RuntimeError("the ship has sunk")
+        if self.fault == "hang":
+            while True:
+                time.sleep(1)
+        if self.fault == "memory":
+            kept = []
+            while True:
+                kept.append(bytearray(16 << 20))
+        if self.fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "exit":
+            os._exit(7)
+        if self.fault == "slow":
+            time.sleep(0.2)
+
+
+if NAME not in gymnasium.registry:
+    gymnasium.register(id=NAME, entry_point="faulty_envs:Faulty")

@@ -1,0 +1,223 @@
+"""The store: a cell is done if and only if its row is in a whole shard."""
+
+import multiprocessing
+import os
+import time
+
+import numpy as np
+import pytest
+from store_helpers import fill, shard
+
+import steering
+from steering.results import schema
+from steering.results.load import ProblemWarning
+from steering.results.store import Store, StoreError
+
+
+def test_what_is_written_is_found(tmp_path):
+    store, keys = fill(tmp_path, 5, 3)
+    found = store.scan()
+    assert found.keys == set(keys)
+    assert (found.shards, found.rows, found.problems) == (3, 15, [])
+    assert found.bytes == sum(path.stat().st_size for path in store.shards.iterdir())
+
+
+def _truncate(path):
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def _tear(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def _empty(path):
+    path.write_bytes(b"")
+
+
+def _rename(path):
+    path.rename(path.with_name("cells-0-0.parquet"))
+
+
+def _foreign(path):
+    import zlib
+
+    import pandas as pd
+
+    other = path.with_name("other.parquet")
+    pd.DataFrame({"a": [1]}).to_parquet(other)
+    content = other.read_bytes()
+    other.unlink()
+    path.unlink()
+    name = f"cells-{'0' * 16}-1-{len(content)}-{zlib.crc32(content):08x}.parquet"
+    path.with_name(name).write_bytes(content)
+
+
+def _link(path):
+    elsewhere = path.parent.parent / "elsewhere.parquet"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def _fifo(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGE = [_truncate, _tear, _flip, _empty, _rename, _foreign, _link, _fifo, _directory]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_file_that_is_not_a_whole_shard_is_reported_and_never_read(damage, tmp_path):
+    store, keys = fill(tmp_path, 4, 2)
+    damage(sorted(store.shards.iterdir())[0])
+    found = store.scan()
+    assert len(found.problems) == 1
+    assert len(found.keys) == 4
+    results = steering.load(tmp_path)
+    with pytest.warns(ProblemWarning, match="not whole shards"):
+        finals = results.finals
+    assert len(finals) == 4
+    assert results.problems == found.problems
+    store.set_aside(found.problems)
+    assert len(list((tmp_path / "set-aside").iterdir())) == 1
+    clean = store.scan()
+    assert clean.problems == []
+    assert clean.keys == found.keys
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_sweep_sets_damage_aside_and_computes_its_cells_again(damage, tmp_path):
+    wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
+    steering.sweep(wanted, tmp_path, workers=0)
+    before = steering.load(tmp_path).finals
+    damage(next((tmp_path / "shards").iterdir()))
+    report = steering.sweep(wanted, tmp_path, workers=0)
+    assert len(report.set_aside) == 1
+    assert report.computed == 3
+    assert steering.load(tmp_path).finals.equals(before)
+
+
+def test_an_unfinished_write_is_not_data_and_goes_away_later(tmp_path):
+    store, keys = fill(tmp_path, 2, 1)
+    left = store.shards / ".writing-0123456789abcdef"
+    left.write_bytes(b"half a shard")
+    assert store.scan().problems == []
+    store.tidy()
+    assert left.exists()  # somebody may still be writing it
+    old = time.time() - 7200
+    os.utime(left, (old, old))
+    store.tidy()
+    assert not left.exists()
+    assert store.scan().keys == set(keys)
+
+
+def test_merging_keeps_every_cell_once(tmp_path):
+    store, keys = fill(tmp_path, 3, 20)
+    content, _ = shard(range(6))
+    store.write(content, 6)  # cells 0..5 a second time
+    assert store.scan().rows == 66
+    before = {name: getattr(steering.load(tmp_path), name) for name in ("finals", "curves", "visits")}
+    assert store.merge() == 20
+    found = store.scan()
+    assert (found.shards, found.rows, found.keys) == (1, 60, set(keys))
+    for name, table in before.items():
+        assert getattr(steering.load(tmp_path), name).equals(table)
+    assert store.merge() == 0
+
+
+def _write_many(directory, start, count):
+    store = Store(directory, create=True)
+    for i in range(start, start + count):
+        content, _ = shard([i])
+        store.write(content, 1)
+    store.merge()
+
+
+def test_writers_of_one_directory_do_not_disturb_each_other(tmp_path):
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_write_many, args=(tmp_path, 40 * i, 60)) for i in range(3)]
+    for writer in writers:
+        writer.start()
+    seen = 0
+    while any(writer.is_alive() for writer in writers):
+        if (tmp_path / "shards").is_dir():
+            found = Store(tmp_path).scan()
+            assert found.problems == []
+            assert len(found.keys) >= seen  # a reader never loses a cell, not even while shards are merged
+            seen = len(found.keys)
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    found = Store(tmp_path).scan()
+    assert len(found.keys) == 140
+    assert found.problems == []
+    assert len(steering.load(tmp_path).finals) == 140
+
+
+@pytest.mark.parametrize("name", ["shards", "failed", "journal", "set-aside"])
+def test_a_folder_that_is_a_link_is_refused(name, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    inside = tmp_path / "results"
+    inside.mkdir()
+    (inside / name).symlink_to(outside)
+    with pytest.raises(StoreError, match="a link or a file|no folder"):
+        Store(inside, create=True)
+    wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
+    with pytest.raises(StoreError):
+        steering.sweep(wanted, inside, workers=0)
+    assert list(outside.iterdir()) == []
+
+
+def test_names_of_failures_stay_inside(tmp_path):
+    store = Store(tmp_path / "a", create=True)
+    (tmp_path / "secret.json").write_text('{"message": "outside"}')
+    (tmp_path / "a" / "failed" / f"{'0' * 32}.json").symlink_to(tmp_path / "secret.json")
+    (tmp_path / "a" / "failed" / "nonsense.json").write_text("{}")
+    (tmp_path / "a" / "failed" / f"{'1' * 32}.json").write_text("[" * 100_000)
+    assert store.failures() == {}
+    store.record_failure(b"\x02" * 16, {"message": "real"})
+    assert store.failures() == {b"\x02" * 16: {"message": "real"}}
+    store.forget_failures([b"\x02" * 16, b"\x03" * 16])
+    assert store.failures() == {}
+
+
+def test_places_that_are_no_store(tmp_path):
+    with pytest.raises(StoreError, match="not a results directory"):
+        Store(tmp_path)
+    with pytest.raises(StoreError, match="missing or not readable"):
+        Store(tmp_path / "a", create=True).read_sweep()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store(tmp_path / "file" / "x", create=True)
+
+
+def test_bytes_and_rows_round_trip():
+    results = steering.run("deepsea:4", "psrl", steps=50, seeds=3, record=["value_gap", "q_posterior"], snapshots=4)
+    rows = schema.rows_of(results, [bytes([i]) * 16 for i in range(3)], "{}", 7)
+    content = schema.to_bytes(rows)
+    assert schema.read_rows(content).equals(rows)
+    assert schema.read_rows(content, ["seed", "visits"]).column_names == ["seed", "visits"]
+    assert schema.to_bytes(rows) == content
+
+
+@pytest.mark.parametrize(("steps", "points"), [(1, 2), (5, 2), (5, 5), (5, 100), (1000, 7), (999, 200)])
+def test_thinned_steps_are_even_and_end_at_the_last(steps, points):
+    at = schema.thinned_steps(steps, points)
+    assert at[-1] == steps
+    assert len(at) == min(points, steps)
+    if len(at) > 1:
+        assert at[0] == 1
+        gaps = np.diff(at)
+        assert gaps.max() - gaps.min() <= 1 + (steps - 1) / (len(at) - 1) % 1
