@@ -48,10 +48,14 @@ def as_pmf(values: ArrayLike, name: str) -> Array:
         For negative or non-finite entries and for rows that do not sum to one (tolerance `SUM_TOLERANCE`).
     """
     p = as_floats(values, name)
-    total = np.add.reduce(p, -1)
-    # One pass for the good case: a NaN or infinity spoils the sum, and min finds the negative ones.
-    miss = abs(float(total) - 1.0) if p.ndim == 1 else np.abs(total - 1.0).max()
-    if not (least(p) >= 0.0 and miss <= SUM_TOLERANCE):
+    # The good case in two passes: a NaN or infinity spoils the sum, and the least entry finds the negative ones.
+    if p.ndim == 1:
+        total: Any = np.add.reduce(p)
+        miss = abs(float(total) - 1.0)
+    else:
+        total = np.add.reduce(p, -1)
+        miss = float(np.abs(total - 1.0).max())
+    if not (miss <= SUM_TOLERANCE and least(p) >= 0.0):
         _refuse_pmf(p, total, name)
     return p
 
@@ -84,7 +88,9 @@ def as_counts(values: ArrayLike, name: str = "counts") -> Array:
 
 
 def least(values: NDArray[Any]) -> float:
-    """Smallest entry (without the bookkeeping of `ndarray.min`: single rows are timed in microseconds)."""
+    """Smallest entry of an array without NaN; for single rows a list is several times faster than `ndarray.min`."""
+    if values.ndim == 1 and values.size <= 64:
+        return float(min(values.tolist()))
     return float(np.minimum.reduce(values, None))
 
 

@@ -62,7 +62,7 @@ from steering.stein.kernels import BaseKernel, TwoParameter
 _LIFT = 2.0**500
 _TINY = 1e-280
 #: Pairwise blocks are built for so many doubles at a time, about the size of a second-level cache.
-_BLOCK = 262_144
+_BLOCK = 131_072
 
 #: A resistance between two outcomes as a function of their probabilities.
 Resistance = Callable[[Array, Array], Array]
@@ -113,6 +113,10 @@ class Operator:
         own = self.self_similarity(q, kernel)
         return kernel.quadratic(self.flow(counts, q)), np.asarray(np.einsum("...i,...i->...", counts, own))
 
+    def form(self, w: Array, kernel: BaseKernel) -> Array:
+        """``w' L w`` for a w that this operator made."""
+        return kernel.quadratic(w)
+
     def check(self, q: Array) -> None:
         """Refuse a q that the operator is not defined for."""
         if self.needs_full_support and not least(q) > 0.0:
@@ -157,15 +161,18 @@ class Difference(Operator):
         """``a (1 + r^2) + b (1 - r)^2`` with r = q(v y) / q(y): a row of T has two entries."""
         if not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().self_similarity(q, kernel)
-        r = self._ratio(q)
-        return np.asarray(kernel.a * (1.0 + r * r) + kernel.b * (1.0 - r) ** 2)
+        return self._own(self._ratio(q), kernel)
 
     def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
-        """Both sums in O(S)."""
-        own = counts @ self.self_similarity(q, kernel) if q.ndim == 1 else None
-        if own is None:
+        """Both sums in O(S) for one q and a named kernel."""
+        if q.ndim > 1 or not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().sums(counts, q, kernel)
-        return kernel.quadratic(self.flow(counts, q)), np.asarray(own)
+        r = self._ratio(q)
+        return kernel.quadratic(ahead(counts) - counts * r), np.asarray(counts @ self._own(r, kernel))
+
+    @staticmethod
+    def _own(r: Array, kernel: TwoParameter) -> Array:
+        return np.asarray(kernel.a * (1.0 + r * r) + kernel.b * (1.0 - r) ** 2)
 
     @staticmethod
     def _ratio(q: Array) -> Array:
@@ -285,7 +292,8 @@ class Reversible(Operator):
             neighbours = np.zeros((n, n), dtype=bool)
             neighbours[self.edges] = True
             t *= neighbours | neighbours.T
-        diagonal = np.einsum("...ii->...i", t)  # a view that can be written to
+        # a view of the diagonal that can be written to
+        diagonal = t.reshape(-1)[:: n + 1] if t.ndim == 2 else np.einsum("...ii->...i", t)
         diagonal[...] = 0.0
         diagonal -= np.add.reduce(t, -1)
         return t
@@ -295,9 +303,14 @@ class Reversible(Operator):
         if q.ndim > 1 or not isinstance(kernel, TwoParameter):
             return super().sums(counts, q, kernel)
         t = self.generator(q)
-        w = counts @ t
-        square = np.vecdot(w, w) if w.ndim > 1 else w @ w
-        return np.asarray(kernel.a * square), np.asarray(kernel.a * (counts @ np.einsum("ij,ij->i", t, t)))
+        own = counts @ np.einsum("ij,ij->i", t, t)
+        return self.form(counts @ t, kernel), np.asarray(kernel.a * own)
+
+    def form(self, w: Array, kernel: BaseKernel) -> Array:
+        """``a |w|^2`` for named kernels: what flows in somewhere has flowed out elsewhere, so w sums to zero."""
+        if not isinstance(kernel, TwoParameter):
+            return kernel.quadratic(w)
+        return np.asarray(kernel.a * (w @ w if w.ndim == 1 else np.vecdot(w, w)))
 
     def row(self, q: Array, y: int) -> Array:
         """One row of the generator in O(S)."""
