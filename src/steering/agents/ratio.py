@@ -28,6 +28,9 @@ Probe = Callable[[float], tuple[Ints, float, float]]
 
 MAX_PROBES = 60
 RELATIVE = 1e-10
+JUMP = 1024.0
+HOPELESS = 1e30
+"""Information below regret / HOPELESS counts as none."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,15 @@ class RatioSolution:
 
     @property
     def ratio(self) -> float:
-        """delta^2 / K; 0 where there is no regret left, infinite where there is regret and nothing to learn."""
-        if self.regret <= 0:
-            return 0.0
-        return self.regret**2 / self.information if self.information > 0 else np.inf
+        """delta^2 / K; see `information_ratio`."""
+        return information_ratio(self.regret, self.information)
+
+
+def information_ratio(regret: float, information: float) -> float:
+    """delta^2 / K; 0 where there is no regret left, infinite where there is regret and nothing to learn."""
+    if regret <= 0:
+        return 0.0
+    return regret**2 / information if information > 0 else np.inf
 
 
 @dataclass(frozen=True)
@@ -89,25 +97,19 @@ def minimise_ratio(probe: Probe, best: float, guess: float = 0.0) -> RatioSoluti
     for _ in range(MAX_PROBES):
         if high is None:
             own = _own_weight(low, best)
-            if not np.isfinite(own):
-                # Nothing is learnt by the best policy: any lambda above zero finds one that learns, if there is one.
-                own = max(2.0 * at, best - low.value)
-            at = max(own * (1 + 1e-9), at)
+            # Where the best policy learns nothing, lambda is raised until one that learns pays, if there is one.
+            at = max(at, own * (1 + 1e-9)) if np.isfinite(own) else max(at * JUMP, best - low.value)
+            if at > HOPELESS * (best - low.value) and not low.information > 0:
+                break
         else:
             at = (low.value - high.value) / (high.information - low.information)
         point = _Point(*probe(at))
-        gain = best - point.value - 2.0 * at * point.information
         if high is not None and _no_better(point, low, at, tolerance):
             break
-        if gain > 0:
-            if high is None and point.information <= low.information and point.information <= 0:
-                return RatioSolution(low.policy, low.policy, 0.0, 0.0, best - low.value, low.information)
+        if best - point.value > 2.0 * at * point.information:
             low = point
         else:
             high = point
-            if high.information <= low.information:
-                break
-        own = _own_weight(low, best)
         if high is not None and high.information <= low.information * (1 + RELATIVE):
             break
     return _mix(low, low if high is None else high, best)
@@ -127,7 +129,7 @@ def _mix(low: _Point, high: _Point, best: float) -> RatioSolution:
     rise = low.value - high.value
     more = high.information - low.information
     if more <= 0:
-        weight, at = 0.0, _own_weight(low, best)
+        weight, at = 0.0, _own_weight(low, best) if low.information > 0 else 0.0
     else:
         at = rise / more
         regret = best - low.value

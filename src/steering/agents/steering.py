@@ -36,8 +36,8 @@ import numpy as np
 from steering._kernels import beliefs as kernels
 from steering._kernels import planning
 from steering.agents.base import Floats, Ints, ModelBasedAgent, ModelBasedOptions, choose, in_range
-from steering.agents.ratio import RatioSolution, minimise_ratio
-from steering.agents.stein_information import InformationChoice, SteinInformation, checked_kernel, reward_information
+from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
+from steering.agents.stein_information import InformationChoice, SteinInformation, checked_kernel, positive_rows, reward_information
 from steering.beliefs.normal_gamma import PAPER_PRIOR
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator
@@ -58,7 +58,7 @@ class SteeringOptions(ModelBasedOptions):
     objective
         "regularised" or "ratio".
     info_weight
-        Weight lambda of the Stein information in the regularised objective (the paper's 0.5).
+        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5).
     planning
         Model in which plans are made: "data" (counts and one pseudo-observation), "mean" (of the posterior), "sampled".
     operator, kernel
@@ -84,15 +84,15 @@ class SteeringOptions(ModelBasedOptions):
     reward_scale: str = "learned"
     preset: str = "default"
     objective: str = "regularised"
-    info_weight: float = 0.5
+    info_weight: float = 0.3
     planning: str = "data"
     operator: str = "barker"
     kernel: str = "exp-hamming"
     reference: str = "mean"
     expectation: str = "exact"
     draws: int = 2
-    novelty: float = 1.0
-    reward_noise: float = 0.5
+    novelty: float = 0.5
+    reward_noise: float = 1.0
     reward_information: bool = False
     selection: str = "none"
     batch: int = 2
@@ -100,6 +100,7 @@ class SteeringOptions(ModelBasedOptions):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {},
         "paper": {
+            "info_weight": 0.5,
             "concentration": "fixed",
             "reward_scale": "fixed",
             "planning": "sampled",
@@ -109,6 +110,7 @@ class SteeringOptions(ModelBasedOptions):
             "selection": "posterior",
         },
         "paper-sound": {
+            "info_weight": 0.5,
             "concentration": "fixed",
             "reward_scale": "fixed",
             "planning": "mean",
@@ -169,6 +171,7 @@ class Steering(ModelBasedAgent):
         )
         self.dictionary: Dictionary | None = None
         self._pending: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self._planned = self.belief.P
         self._seen, self._new = np.empty((S, A)), np.empty((S, A))
         self.reward_unit = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
         self.info_weight = 0.0
@@ -198,6 +201,9 @@ class Steering(ModelBasedAgent):
             self._plan_ratio()
         else:
             self._plan_regularised()
+        if self.options.selection != "none":
+            # The belief's buffer is overwritten by whoever looks at the belief before the next selection.
+            self._planned = self.belief.P.copy()
 
     def _plan_regularised(self) -> None:
         P, r = self.model()
@@ -286,11 +292,9 @@ class Steering(ModelBasedAgent):
 
     def _select(self, states: Ints, actions: Ints, successors: Ints) -> list[int]:
         """Places of the samples with the least similarity to the dictionary, one of every batch, which take them in."""
-        q = np.maximum(self.belief.P, 1e-300)
-        q = q / q.sum(axis=-1, keepdims=True)
         o = self.options
         old = self.dictionary
-        self.dictionary = Dictionary(q, operator=o.operator, kernel=o.kernel)
+        self.dictionary = Dictionary(positive_rows(self._planned), operator=o.operator, kernel=o.kernel)
         if old is not None:
             self.dictionary.counts[:] = old.counts
             self.dictionary.refresh()
@@ -309,8 +313,9 @@ class Steering(ModelBasedAgent):
         -------
         dict
             info_weight (lambda), information (D, shape (S, A)), gain (K of the policy), regret (posterior estimate of
-            V* - V of the policy, not below 0), ratio (regret^2 / gain) and dictionary (its size; the number of samples
-            seen where nothing is selected).
+            V* - V of the policy, not below 0), ratio (regret^2 / gain, infinite where there is regret and nothing to
+            learn, as with a single state) and dictionary (its size; the number of samples seen where nothing is
+            selected).
         """
         best = self._optimal_value(DIAGNOSTIC_DRAWS, rng)
         P, r = self.belief.mean_model()
@@ -322,6 +327,6 @@ class Steering(ModelBasedAgent):
             "information": self.D.copy(),
             "gain": gain,
             "regret": regret,
-            "ratio": regret**2 / gain if gain > 0 else 0.0,
+            "ratio": information_ratio(regret, gain),
             "dictionary": size,
         }

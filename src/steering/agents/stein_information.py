@@ -27,6 +27,11 @@ from steering.stein import (
 
 Floats = NDArray[np.float64]
 
+SMALLEST = 1e-120
+"""Least probability of a row; its inverse can still be squared and summed."""
+LARGEST = 1e100
+"""Most that a row can be worth, so that plans stay finite."""
+
 
 @dataclass(frozen=True)
 class InformationChoice:
@@ -106,14 +111,19 @@ class SteinInformation:
         mean = belief.alpha / belief.alpha.sum(axis=-1, keepdims=True)
         total = data.sum(axis=-1, keepdims=True)
         p = np.where(total > 0, data / np.maximum(total, 1.0), mean) if self.choice.reference == "empirical" else mean
-        # Draws with small concentrations underflow; the operators need q > 0 wherever they divide by it.
-        q = np.maximum(model, 1e-300)
-        q = q / q.sum(axis=-1, keepdims=True)
+        q = positive_rows(model)
         with warnings.catch_warnings():
             # Whoever chose the literal operator was told by its documentation that it cannot vanish on sparse rows.
             warnings.simplefilter("ignore", SteinSupportWarning)
             value = discrepancy(p, q, operator=self.choice.operator, kernel=self.choice.kernel)
-        return np.minimum(np.asarray(value, dtype=np.float64), 1e100)
+        return np.minimum(np.asarray(value, dtype=np.float64), LARGEST)
+
+
+def positive_rows(model: Floats) -> Floats:
+    """Rows without zeros: drawn ones underflow with small concentrations, and the literal operator divides by them."""
+    q = np.maximum(model, SMALLEST)
+    rows: Floats = q / q.sum(axis=-1, keepdims=True)
+    return rows
 
 
 def reward_information(belief: ModelBelief, model: Floats) -> Floats:
