@@ -39,9 +39,7 @@ def log_minus_digamma(x):
     if x < 8.0:
         return math.log(x) - digamma(x)
     y = 1.0 / (x * x)
-    return 0.5 / x + y * (
-        1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * 691 / 32760))))
-    )
+    return 0.5 / x + y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * 691 / 32760)))))
 
 
 @jit

@@ -82,9 +82,7 @@ class TabularMDP:
         std = _checked_rewards("reward_std", reward_std, rows.shape, allowed)
         if (std < 0).any():
             where = _first(std < 0)
-            raise InvalidMDP(
-                f"reward_std{list(where)} is {std[where]:g}; a standard deviation cannot be negative."
-            )
+            raise InvalidMDP(f"reward_std{list(where)} is {std[where]:g}; a standard deviation cannot be negative.")
         values = {
             "P": rows,
             "reward_mean": mean,
@@ -181,9 +179,7 @@ def _checked_mask(mask: ArrayLike | None, S: int, A: int) -> Bools:
         array = array.astype(np.bool_)
     empty = np.flatnonzero(~array.any(axis=1))
     if empty.size:
-        raise InvalidMDP(
-            f"state {int(empty[0])} has no allowed action; allow at least one in mask[{int(empty[0])}]."
-        )
+        raise InvalidMDP(f"state {int(empty[0])} has no allowed action; allow at least one in mask[{int(empty[0])}].")
     return np.ascontiguousarray(array)
 
 
@@ -234,9 +230,7 @@ def _checked_start(start: ArrayLike, S: int) -> Floats:
         s = int(np.argwhere(array < 0)[0, 0])
         raise InvalidMDP(f"start[{s}] is {array[s]:g}; a probability cannot be negative.")
     if abs(array.sum() - 1.0) > ROW_SUM_TOLERANCE:
-        raise InvalidMDP(
-            f"start sums to {array.sum():.12g}; it must sum to 1 (within {ROW_SUM_TOLERANCE:g})."
-        )
+        raise InvalidMDP(f"start sums to {array.sum():.12g}; it must sum to 1 (within {ROW_SUM_TOLERANCE:g}).")
     return array
 
 
