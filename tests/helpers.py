@@ -66,8 +66,19 @@ AGENTS = [
     "ids:information=gain,planning=mean",
     "ids:planning=mean,concentration=learned,reward_scale=learned",
 ]
+STEERING = [
+    "steering",
+    "steering:objective=ratio",
+    "steering:objective=ratio,planning=mean,reward_information=true",
+    "steering:preset=paper",
+    "steering:preset=paper-sound",
+    "steering:preset=paper-sound,selection=posterior,batch=3",
+    "steering:planning=sampled,operator=gibbs,reference=draw",
+    "steering:eta=0.01,operator=min,expectation=draws,draws=3,reference=empirical",
+]
+AGENTS += STEERING
 AGENTS += [row["name"] for row in list_agents() if not any(spec.startswith(row["name"]) for spec in AGENTS)]
-"""Every agent that is registered, with every kind of option of the baselines at least once."""
+"""Every agent that is registered, with every kind of option at least once."""
 
 
 class FollowsPolicy(PSRL):

@@ -37,7 +37,13 @@ from steering._kernels import beliefs as kernels
 from steering._kernels import planning
 from steering.agents.base import Floats, Ints, ModelBasedAgent, ModelBasedOptions, choose, in_range
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
-from steering.agents.stein_information import InformationChoice, SteinInformation, checked_kernel, positive_rows, reward_information
+from steering.agents.stein_information import (
+    InformationChoice,
+    SteinInformation,
+    checked_kernel,
+    positive_rows,
+    reward_information,
+)
 from steering.beliefs.normal_gamma import PAPER_PRIOR
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator

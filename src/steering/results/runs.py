@@ -50,7 +50,7 @@ class Diagnostics:
     regret
         Posterior estimate of V* - V of the policy there.
     ratio
-        Stein information ratio regret^2 / gain.
+        Stein information ratio regret^2 / gain; infinite where there is regret and nothing to learn.
     dictionary
         Size of the dictionary.
     """
@@ -66,10 +66,14 @@ class Diagnostics:
         """Both sides of the paper's first theorem, one pair for each seed.
 
         Left the sum of regrets, right sqrt(largest ratio * number of plans * sum of gains). The theorem takes
-        expectations over MDPs; along a single run the same inequality is Cauchy and Schwarz's.
+        expectations over MDPs; along a single run the same inequality is Cauchy and Schwarz's. A plan with regret and
+        nothing to learn has an infinite ratio, and the right side is infinite: the theorem says nothing then.
         """
         plans = self.regret.shape[1]
-        right = np.sqrt(self.ratio.max(axis=1) * plans * self.gain.sum(axis=1))
+        largest = self.ratio.max(axis=1)
+        known = np.isfinite(largest)
+        right = np.sqrt(np.where(known, largest, 0.0) * plans * self.gain.sum(axis=1))
+        right[~known] = np.inf
         return self.regret.sum(axis=1), right
 
 

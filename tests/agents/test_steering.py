@@ -1,0 +1,332 @@
+"""STEERING: what it plans for, what its presets are, what is selected, and what does not change it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steering
+from helpers import masked_mdp, problem_of
+from steering.agents import describe_agent, make_agent
+from steering.agents.steering import Steering, prior_spread
+from steering.envs import Environment, make_env
+from steering.errors import InvalidOption, SteeringError
+from steering.experiments import run
+from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, linear_program
+from steering.stein import posterior_information
+
+
+def trained(spec: str, env: Environment, n: int = 40, seed: int = 0, **options) -> Steering:
+    agent = make_agent(spec, **options)
+    assert isinstance(agent, Steering)
+    agent.start(problem_of(env), np.random.default_rng(seed + 1), np.random.default_rng(seed + 2))
+    rng = np.random.default_rng(seed)
+    s, a = np.divmod(rng.choice(np.flatnonzero(env.mask), size=n), env.n_actions)
+    y = (env.table.P[s, a].cumsum(axis=1) > rng.random((n, 1)) * (1 - 1e-12)).argmax(axis=1)
+    agent.belief.observe_many((s, a, rng.normal(env.table.reward_mean[s, a, y], 0.3), y))
+    return agent
+
+
+def assert_optimal(agent: Steering, env: Environment, P: np.ndarray, r: np.ndarray) -> None:
+    """The policy in force is optimal for a model, by the linear program or by backward induction."""
+    model = TabularMDP(P, r, mask=env.mask)
+    if env.horizon is None:
+        value = evaluate(model, agent.policy[0], env.discount)
+        np.testing.assert_allclose(value, linear_program(model, env.discount).V, rtol=1e-7, atol=1e-7)
+    else:
+        np.testing.assert_array_equal(agent.policy, backward_induction(model, env.horizon).policy)
+
+
+# The regularised objective -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+@pytest.mark.parametrize("planning", ["data", "mean"])
+@pytest.mark.parametrize("seed", range(3))
+def test_plans_solve_the_model_with_information_added(planning: str, horizon: int | None, seed: int) -> None:
+    env = make_env(masked_mdp(seed), horizon=horizon)
+    agent = trained("steering", env, seed=seed, planning=planning, info_weight=2.0, novelty=0, reward_noise=0)
+    agent.plan()
+    b = agent.belief
+    S = env.n_states
+    if planning == "data":
+        P = (b.counts + 1 / S) / (b.totals + 1)[..., None]
+    else:
+        P = b.alpha / b.alpha.sum(axis=-1, keepdims=True)
+    D = posterior_information(b.alpha)
+    np.testing.assert_allclose(agent.D, D, rtol=1e-3)
+    assert_optimal(agent, env, P, (P * b.mu).sum(axis=-1) + 2.0 * agent.D)
+
+
+def test_reward_terms_are_as_stated() -> None:
+    """novelty times the spread from unseen outcomes, reward_noise times that from seen ones times a normal draw."""
+    env = make_env(masked_mdp(5))
+    agent = trained("steering", env, seed=5, info_weight=0.3, novelty=1.7, reward_noise=0.9)
+    twin = trained("steering", env, seed=5)
+    agent.plan()
+    b = agent.belief
+    P = (b.counts + 1 / env.n_states) / (b.totals + 1)[..., None]
+    variance = P**2 * b.rate / ((b.prior[1] + b.counts) * (b.shape - 1))
+    new = np.sqrt(np.where(b.counts == 0, variance, 0).sum(axis=-1))
+    seen = np.sqrt(np.where(b.counts > 0, variance, 0).sum(axis=-1))
+    z = twin.planning_rng.standard_normal(new.shape)
+    r = (P * b.mu).sum(axis=-1) + 0.3 * agent.D + 1.7 * new + 0.9 * seen * z
+    assert new.max() > 0
+    assert seen.max() > 0
+    assert_optimal(agent, env, P, r)
+
+
+def test_a_sampled_model_has_information_and_no_reward_terms() -> None:
+    env = make_env(masked_mdp(6))
+    agent = trained("steering", env, planning="sampled", info_weight=0.5, novelty=5.0, reward_noise=5.0)
+    twin = trained("steering", env, planning="sampled")
+    agent.plan()
+    twin.belief.refresh()
+    P, r = twin.belief.draw_model(twin.planning_rng)
+    assert_optimal(agent, env, P, r + 0.5 * agent.D)
+
+
+def test_reward_information_is_added_to_the_rows() -> None:
+    env = make_env(masked_mdp(7))
+    plain, with_rewards = trained("steering", env), trained("steering", env, reward_information=True)
+    plain.plan()
+    with_rewards.plan()
+    assert (with_rewards.D > plain.D).all()
+
+
+def test_episodic_policies_depend_on_the_step() -> None:
+    env = make_env("griddeepsea:4")
+    for spec in ("steering", "steering:objective=ratio"):
+        agent = trained(spec, env, n=200)
+        agent.plan()
+        assert agent.policy.shape == (4, 16)
+    mdp = masked_mdp(4)
+    agent = trained("steering", make_env(mdp, horizon=4), n=100_000, reward_noise=0.0)
+    agent.plan()
+    np.testing.assert_allclose(evaluate_finite(mdp, agent.policy, 4, 1.0), backward_induction(mdp, 4).V, atol=0.02)
+    assert len(np.unique(agent.policy, axis=0)) > 1  # a stationary policy would not do
+
+
+@pytest.mark.parametrize("spec", ["steering", "steering:objective=ratio", "steering:preset=paper-sound"])
+@pytest.mark.parametrize("horizon", [None, 4])
+def test_with_much_data_the_policy_is_optimal(spec: str, horizon: int | None) -> None:
+    env = make_env(masked_mdp(4), horizon=horizon)
+    agent = trained(spec, env, n=200_000)
+    agent.plan()
+    if horizon is None:
+        value = evaluate(env.table, agent.policy[0], env.discount)
+        np.testing.assert_allclose(value, linear_program(env.table, env.discount).V, atol=0.02)
+    else:
+        np.testing.assert_array_equal(agent.policy, backward_induction(env.table, horizon).policy)
+
+
+# Presets and options -------------------------------------------------------------------------------------------------
+
+
+def test_presets_are_what_they_say() -> None:
+    paper = make_agent("steering:preset=paper").options
+    assert (paper.objective, paper.info_weight, paper.planning) == ("regularised", 0.5, "sampled")
+    assert (paper.operator, paper.reference, paper.expectation) == ("difference", "empirical", "model")
+    assert (paper.selection, paper.batch) == ("posterior", 2)
+    assert (paper.concentration, paper.reward_scale, paper.eta) == ("fixed", "fixed", 1.0)
+    sound = make_agent("steering:preset=paper-sound").options
+    assert (sound.objective, sound.info_weight, sound.planning) == ("regularised", 0.5, "mean")
+    assert (sound.operator, sound.kernel) == ("barker", "exp-hamming")
+    assert (sound.novelty, sound.reward_noise) == (0.0, 0.0)
+    assert (sound.concentration, sound.reward_scale) == ("fixed", "fixed")
+    default = make_agent("steering").options
+    assert (default.concentration, default.reward_scale) == ("learned", "learned")
+    assert default == make_agent("steering:preset=default").options
+
+
+def test_options_beside_a_preset_win() -> None:
+    options = make_agent("steering:preset=paper,info_weight=0.1", operator="barker").options
+    assert (options.info_weight, options.operator, options.planning) == (0.1, "barker", "sampled")
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("steering", "steering"),
+        ("steering:preset=default", "steering"),
+        ("steering:preset=paper", "steering:preset=paper"),
+        ("steering:preset=paper,info_weight=0.1", "steering:preset=paper,info_weight=0.1"),
+        ("steering:info_weight=0.1,preset=paper-sound", "steering:preset=paper-sound,info_weight=0.1"),
+        ("steering:preset=paper,planning=mean,operator=barker", "steering:preset=paper,planning=mean,operator=barker"),
+        ("steering:preset=paper,operator=difference", "steering:preset=paper"),
+        ("steering:objective=ratio,selection=none", "steering:objective=ratio"),
+        ("steering:preset=paper,selection=none", "steering:preset=paper,selection=none"),
+    ],
+)
+def test_descriptions_with_presets_build_the_same_agent(spec: str, text: str) -> None:
+    agent = make_agent(spec)
+    assert describe_agent(agent) == text
+    assert make_agent(text).options == agent.options
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"preset": "papr"}, "preset"),
+        ({"objective": "x"}, "objective"),
+        ({"planning": "x"}, "planning"),
+        ({"reference": "x"}, "reference"),
+        ({"expectation": "x"}, "expectation"),
+        ({"selection": "x"}, "selection"),
+        ({"operator": "x"}, "operator"),
+        ({"kernel": "x"}, "kernel"),
+        ({"info_weight": -1}, "info_weight"),
+        ({"info_weight": float("nan")}, "info_weight"),
+        ({"novelty": -1}, "novelty"),
+        ({"reward_noise": float("inf")}, "reward_noise"),
+        ({"draws": 0}, "draws"),
+        ({"draws": 1, "expectation": "draws"}, "draws"),
+        ({"batch": 0}, "batch"),
+        ({"operator": "difference"}, "infinite posterior expectation"),
+        ({"operator": "sqrt", "expectation": "draws"}, "infinite posterior expectation"),
+        ({"reference": "draw", "expectation": "model"}, "reference=draw"),
+        ({"normal_gamma": (0, 4, 1, 3)}, "alpha above 1"),
+        ({"eta": 0}, "eta"),
+    ],
+)
+def test_options_out_of_range_are_named_in_one_sentence(options, word: str) -> None:
+    with pytest.raises(SteeringError, match=word) as caught:
+        make_agent("steering", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_infinite_expectation_says_what_to_do() -> None:
+    with pytest.raises(InvalidOption, match="use expectation=model, or operator=barker"):
+        make_agent("steering:operator=difference")
+
+
+# What must not matter ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", ["steering", "steering:objective=ratio", "steering:preset=paper-sound"])
+@pytest.mark.parametrize("unit", [0.25, 1024.0])
+def test_units_of_reward_do_not_matter(spec: str, unit: float) -> None:
+    """Rewards and prior times a power of two: the same trajectory, to the bit."""
+    mdp = masked_mdp(8)
+    prior = (0.5, 4.0, 3.0, 3.0)
+    scaled = TabularMDP(mdp.P, mdp.reward_mean * unit, mdp.reward_std * unit, mdp.mask, mdp.start)
+    one = run(mdp, spec, steps=400, seeds=2, normal_gamma=prior)
+    other = run(scaled, spec, steps=400, seeds=2, normal_gamma=(0.5 * unit, 4.0, 3.0, 3.0 * unit**2))
+    np.testing.assert_array_equal(one.visits, other.visits)
+    np.testing.assert_array_equal(one.rewards * unit, other.rewards)
+
+
+def test_the_unit_follows_the_prior() -> None:
+    assert prior_spread((0.0, 4.0, 3.0, 3.0)) == pytest.approx(np.sqrt(3 / 8))
+    env = make_env(masked_mdp(0))
+    agent = trained("steering", env, normal_gamma=(0.0, 4.0, 3.0, 300.0), info_weight=0.2)
+    agent.plan()
+    assert agent.info_weight == pytest.approx(0.2 * 10.0)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_renaming_states_and_actions_renames_the_plan(seed: int) -> None:
+    """Without reward noise a plan is a function of the data; names of states and actions are not part of it."""
+    mdp = masked_mdp(seed)
+    rng = np.random.default_rng(seed)
+    states, actions = rng.permutation(4), rng.permutation(3)
+    back_s, back_a = np.argsort(states), np.argsort(actions)
+    index = np.ix_(back_s, back_a, back_s)
+    renamed = TabularMDP(
+        mdp.P[index], mdp.reward_mean[index], mdp.reward_std[index], mdp.mask[back_s][:, back_a], mdp.start[back_s]
+    )
+    n = 60
+    s, a = np.divmod(rng.choice(np.flatnonzero(mdp.mask), size=n), 3)
+    y, r = rng.integers(4, size=n), rng.normal(size=n)
+    plans = []
+    for env, data in ((make_env(mdp), (s, a, r, y)), (make_env(renamed), (states[s], actions[a], r, states[y]))):
+        agent = make_agent("steering", reward_noise=0.0)
+        agent.start(problem_of(env), np.random.default_rng(0), np.random.default_rng(1))
+        agent.belief.observe_many(data)
+        agent.plan()
+        plans.append((agent.policy[0].copy(), agent.D.copy()))
+    np.testing.assert_allclose(plans[1][1], plans[0][1][back_s][:, back_a], rtol=1e-9)
+    np.testing.assert_array_equal(plans[1][0], actions[plans[0][0]][back_s])
+
+
+@pytest.mark.parametrize("spec", ["steering", "steering:objective=ratio", "steering:preset=paper"])
+def test_runs_repeat_themselves_and_seeds_are_independent_of_each_other(spec: str) -> None:
+    both = run("deepsea:5", spec, steps=300, seeds=[3, 4])
+    alone = run("deepsea:5", spec, steps=300, seeds=[4])
+    np.testing.assert_array_equal(both.rewards[1], alone.rewards[0])
+    assert (both.rewards[0] != both.rewards[1]).any()
+
+
+# Selection -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_selection_takes_one_of_every_batch(batch: int) -> None:
+    """320 steps in 40 blocks of 8: ceil(8 / batch) a block go to the dictionary."""
+    results = {}
+    for selection in ("dictionary", "posterior"):
+        agent = make_agent("steering", selection=selection, batch=batch, reference="empirical")
+        run("deepsea:7", agent, steps=320, seeds=1)
+        agent.plan()
+        assert agent.dictionary is not None
+        results[selection] = (len(agent.dictionary), agent.belief.totals.sum(), agent)
+    kept = 40 * -(-8 // batch)
+    assert results["dictionary"][:2] == (kept, 320)
+    assert results["posterior"][:2] == (kept, kept)
+    literal = results["posterior"][2]
+    np.testing.assert_array_equal(literal.belief.counts, literal.dictionary.counts)
+
+
+def test_a_batch_of_one_keeps_everything_and_changes_nothing() -> None:
+    plain = run("deepsea:6", "steering", steps=600, seeds=2)
+    for selection in ("dictionary", "posterior"):
+        same = run("deepsea:6", f"steering:batch=1,selection={selection}", steps=600, seeds=2)
+        np.testing.assert_array_equal(plain.rewards, same.rewards)
+
+
+def test_the_selected_sample_has_the_least_self_similarity_plus_twice_its_similarity() -> None:
+    """By the Stein kernel of the planning model, summed over the dictionary sample by sample."""
+    env = make_env(masked_mdp(9))
+    agent = trained("steering:preset=paper-sound", env, n=0)
+    agent.plan()
+    kernel_s, kernel_a = (lambda i, j: 1.0 if i == j else np.exp(-1)), (lambda i, j: 1.0 if i == j else np.exp(-1))
+    rng = np.random.default_rng(0)
+    kept: list[tuple[int, int, int]] = []
+    for _ in range(6):
+        q = agent.belief.alpha / agent.belief.alpha.sum(axis=-1, keepdims=True)
+        L = steering.stein.get_kernel("exp-hamming").gram(4)
+        T = {(s, a): steering.stein.get_operator("barker").generator(q[s, a]) for s in range(4) for a in range(3)}
+
+        def similarity(x, y, T=T, L=L) -> float:
+            inner = T[x[:2]][x[2]] @ L @ T[y[:2]][y[2]]
+            return float(kernel_s(x[0], y[0]) * kernel_a(x[1], y[1]) * inner)
+
+        batch = [(int(rng.integers(4)), int(rng.integers(3)), int(rng.integers(4))) for _ in range(2)]
+        score = [similarity(x, x) + 2 * sum(similarity(x, k) for k in kept) for x in batch]
+        before = agent.dictionary.counts.copy() if agent.dictionary is not None else np.zeros((4, 3, 4))
+        for s, a, y in batch:
+            agent.observe(s, a, 0.0, y)
+        agent.plan()
+        assert agent.dictionary is not None
+        new = tuple(int(i) for i in np.argwhere(agent.dictionary.counts - before)[0])
+        assert new == batch[int(np.argmin(score))]
+        kept.append(new)
+
+
+def test_what_is_selected_is_what_the_posterior_learns_from_and_that_biases_it() -> None:
+    """Rows visited at least 100 times, 2 seeds: the literal choice looks at s', so its rows are further off."""
+    errors = {}
+    for selection in ("dictionary", "posterior"):
+        total = []
+        for seed in range(2):
+            agent = make_agent("steering", selection=selection)
+            run("deepsea:8", agent, steps=3000, seeds=[seed])
+            agent.plan()
+            b = agent.belief
+            rows = b.totals >= 100
+            learned = b.counts[rows] / b.totals[rows][:, None]
+            total.append(np.abs(learned - make_env("deepsea:8").table.P[rows]).sum(axis=-1).mean() / 2)
+        errors[selection] = np.mean(total)
+    assert errors["dictionary"] < 0.04
+    assert errors["posterior"] > 2 * errors["dictionary"]
