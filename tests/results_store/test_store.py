@@ -79,7 +79,7 @@ DAMAGE = [_truncate, _tear, _flip, _empty, _rename, _foreign, _link, _fifo, _dir
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_file_that_is_not_a_whole_shard_is_reported_and_never_read(damage, tmp_path):
-    store, keys = fill(tmp_path, 4, 2)
+    store, _ = fill(tmp_path, 4, 2)
     damage(sorted(store.shards.iterdir())[0])
     found = store.scan()
     assert len(found.problems) == 1
@@ -172,7 +172,7 @@ def test_a_folder_that_is_a_link_is_refused(name, tmp_path):
     inside = tmp_path / "results"
     inside.mkdir()
     (inside / name).symlink_to(outside)
-    with pytest.raises(StoreError, match="a link or a file|no folder"):
+    with pytest.raises(StoreError, match=r"a link or a file|no folder"):
         Store(inside, create=True)
     wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
     with pytest.raises(StoreError):

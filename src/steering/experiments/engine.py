@@ -51,6 +51,8 @@ class Report:
     seconds: float = 0.0
     run_seconds: float = 0.0
     """Time inside the runs themselves, summed over workers."""
+    pack_seconds: float = 0.0
+    """Time in which workers packed their results, summed."""
     first_batch: float = 0.0
     """Time from the start to the first batch sent: reading, checking, starting workers."""
 
@@ -249,6 +251,7 @@ class _Run:
             report.done += outcome.rows
             report.computed += outcome.rows
             report.run_seconds += outcome.seconds
+            report.pack_seconds += outcome.overhead
             self.journal.write(
                 "batch", cells=outcome.rows, seconds=round(outcome.seconds, 4), done=report.done, of=report.cells
             )

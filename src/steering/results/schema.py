@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from steering._version import __version__
 from steering.errors import NotAvailable, SteeringError
+from steering.results.footer import read_claims
 from steering.results.runs import RunResults
 
 SCHEMA_VERSION = 1
@@ -80,6 +81,9 @@ SCHEMA = pa.schema(
         *[(name, pa.list_(kind)) for name, kind in LISTS.items()],
     ]
 )
+LEAVES = [f"{name}.list.element" if name in LISTS else name for name in SCHEMA.names]
+"""Paths of the columns in a file."""
+
 METADATA = {b"steering_schema": str(SCHEMA_VERSION).encode()}
 
 
@@ -199,6 +203,7 @@ def to_bytes(rows: pa.Table) -> bytes:
         compression="zstd",
         use_dictionary=[*compact, "diagnostic.list.element", *[f"{name}.list.element" for name in compact]],
         store_schema=False,
+        write_statistics=False,
     )
     with writer:
         writer.write_table(rows, row_group_size=MAX_SHARD_ROWS)
@@ -227,27 +232,19 @@ def _check_claims(content: bytes) -> None:
     """Refuse a file by its footer alone: other columns, another version, or sizes beyond what a shard may have."""
     if len(content) > MAX_SHARD_BYTES:
         raise BadShard(f"it has {len(content)} bytes, above the limit of {MAX_SHARD_BYTES}")
-    footer = pq.read_metadata(pa.BufferReader(content))
-    metadata = footer.metadata or {}
-    version = metadata.get(b"steering_schema")
+    claims = read_claims(content)
+    version = claims.metadata.get(b"steering_schema")
     if version is None:
         raise BadShard("it was not written by this package")
     if version != METADATA[b"steering_schema"]:
         raise BadShard(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
-    if set(metadata) != {b"steering_schema", b"steering_version"}:
+    if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
-    names = [footer.schema.column(i).path.split(".")[0] for i in range(footer.num_columns)]
-    if names != SCHEMA.names:
+    pieces = [chunk[0] for chunk in claims.chunks]
+    if claims.columns != LEAVES or pieces != LEAVES * (len(pieces) // len(LEAVES)):
         raise BadShard("its columns are not those of a shard")
-    if not 0 < footer.num_rows <= MAX_SHARD_ROWS:
-        raise BadShard(f"it claims {footer.num_rows} rows")
-    unpacked = 0
-    for g in range(footer.num_row_groups):
-        for c in range(footer.num_columns):
-            chunk = footer.row_group(g).column(c)
-            sizes = (chunk.total_uncompressed_size, chunk.total_compressed_size, 8 * chunk.num_values)
-            if min(sizes) < 0 or sizes[1] > len(content):
-                raise BadShard("its footer claims impossible sizes")
-            unpacked += max(sizes)
+    if not 0 < claims.rows <= MAX_SHARD_ROWS:
+        raise BadShard(f"it claims {claims.rows} rows")
+    unpacked = sum(max(8 * values, unpacked, packed) for _, values, unpacked, packed in claims.chunks)
     if unpacked > MAX_SHARD_BYTES:
         raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_SHARD_BYTES}")

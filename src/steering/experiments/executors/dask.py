@@ -29,11 +29,10 @@ class DaskExecutor:
     """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
 
     def __init__(self, address: str, workers: int | None, limits: Limits, setup: Setup) -> None:
-        import distributed.client
-        import distributed.deploy.local
+        import distributed
 
-        connect: Any = distributed.client.Client
-        start: Any = distributed.deploy.local.LocalCluster
+        connect: Any = distributed.Client
+        start: Any = distributed.LocalCluster
 
         self._cluster: Any = None
         if address == "local":

@@ -1,0 +1,140 @@
+"""Sweeps: throughput on two cores, overhead, dask against local processes, disk, and a million cells.
+
+    python -m benchmarks sweep          (or python -m benchmarks.sweep --quick)
+
+Speed is given as ratios within one run. *Overhead* is scheduling plus storing: processor time of the coordinating
+process (handing out, receiving, checksums, writing) plus the time in which workers packed results, as a share of the
+time inside the runs themselves. Starting workers, which import the compiler, is paid once and is shown apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import resource
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import steering
+from steering.experiments.engine import sweep
+from steering.experiments.sweep_file import read_sweep
+from steering.results import schema
+from steering.results.store import Store
+
+RUNS = {"environments": ["deepsea:8"], "agents": ["psrl"], "steps": 1000, "seeds": 2000}
+
+
+Row = dict[str, str]
+
+
+def row(what: str, figure: str, goal: str = "") -> Row:
+    print(f"{what}: {figure}", flush=True)
+    return {"what": what, "figure": figure, "goal": goal}
+
+
+def timed(wanted: dict, **options) -> tuple[float, float, float]:
+    """Seconds from the first batch to the end, overhead as a share of the runs, seconds before the first batch."""
+    with tempfile.TemporaryDirectory() as place:
+        busy = time.process_time()
+        report = sweep(wanted, place, **options)
+        busy = time.process_time() - busy
+    overhead = (busy + report.pack_seconds) / report.run_seconds
+    return report.seconds - report.first_batch, overhead, report.first_batch
+
+
+def throughput(seeds: int) -> list[Row]:
+    wanted = {**RUNS, "seeds": seeds}
+    one, _, _ = timed(wanted, workers=1)
+    two, overhead, start = timed(wanted, workers=2)
+    with dask_cluster() as address:
+        timed({**wanted, "seeds": 8}, scheduler=address)  # its workers load the compiler, as the local ones did
+        cluster, _, _ = timed(wanted, scheduler=address)
+    runs = f"{seeds} PSRL runs of 1000 steps on DeepSea 8"
+    return [
+        row(f"{runs}: two processes against one", f"{one / two:.2f} x", "1.8 x"),
+        row("scheduling and storing, share of the runs", f"{100 * overhead:.1f} %", "10 %"),
+        row("dask cluster against local processes, time", f"{cluster / two:.2f} x", "1.2 x"),
+        row("start of two workers, once", f"{start:.1f} s"),
+    ]
+
+
+def dask_cluster():
+    from distributed import LocalCluster
+
+    class Cluster(LocalCluster):
+        def __enter__(self):
+            super().__enter__()
+            return self.scheduler_address
+
+    return Cluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+
+
+def disk(seeds: int) -> list[Row]:
+    wanted = {**RUNS, "environments": ["deepsea:15"], "steps": 5000, "seeds": seeds}
+    with tempfile.TemporaryDirectory() as place:
+        sweep(wanted, place)
+        found = Store(place).scan()
+    return [
+        row("10,000 runs of 5000 steps on DeepSea 15, on disk", f"{found.bytes / found.rows / 100:.0f} MB", "500 MB")
+    ]
+
+
+def million(cells: int) -> list[Row]:
+    """Expand, key and resume a sweep whose cells are all on disk (shards of 1000 rows, made from one run and noise)."""
+    groups, size = 100, 1000
+    wanted = {
+        "environments": [{"name": "priormdp:4,2", "seed": list(range(groups))}],
+        "agents": ["psrl"],
+        "steps": 1000,
+        "seeds": cells // groups,
+    }
+    began = time.monotonic()
+    keys = list(read_sweep(wanted).plan.keys())
+    rows = [row(f"{len(keys)} cells, expanded and keyed", f"{time.monotonic() - began:.1f} s")]
+    one = steering.run("priormdp:4,2,seed=0", "psrl", steps=1000, seeds=1)
+    names = ("rewards", "expected_rewards", "oracle_rewards", "visits", "seconds")
+    copies = {name: np.repeat(getattr(one, name), size, axis=0) for name in names}
+    results = dataclasses.replace(one, seeds=tuple(range(size)), **copies)
+    usual = schema.rows_of(results, keys[:size], "{}", 200)
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as place:
+        store = Store(place, create=True)
+        for start in range(0, len(keys), size):
+            store.write(schema.to_bytes(_with(usual, keys[start : start + size], rng)), size)
+        del keys
+        began = time.monotonic()
+        report = sweep(wanted, place, workers=1)
+        seconds = time.monotonic() - began
+        assert report.done == report.cells == cells
+        gigabytes = sum(path.stat().st_size for path in store.shards.iterdir()) / 1e9
+    rows.append(row(f"restart with all of them done ({gigabytes:.1f} GB of shards)", f"{seconds:.1f} s", "30 s"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    rows.append(row("peak memory of the process", f"{peak:.2f} GB", "2 GB"))
+    return rows
+
+
+def _with(rows, keys, rng):
+    """The rows with other keys, and with noise on the curves, which would compress too well as copies."""
+    import pyarrow as pa
+
+    rows = rows.set_column(0, "key", pa.array(keys, pa.binary(schema.KEY_BYTES)))
+    for name in ("curve_reward", "curve_realised", "curve_expected"):
+        column = rows.column(name).combine_chunks()
+        values = np.asarray(column.values)
+        noisy = pa.ListArray.from_arrays(column.offsets, pa.array(values + rng.random(values.size)))
+        rows = rows.set_column(rows.column_names.index(name), name, noisy)
+    return rows.cast(schema.SCHEMA)
+
+
+def main(quick: bool = False) -> list[Row]:
+    return [
+        *throughput(300 if quick else 2000),
+        *disk(40 if quick else 200),
+        *million(20_000 if quick else 1_000_000),
+    ]
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv[1:])
