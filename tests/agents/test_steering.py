@@ -103,7 +103,7 @@ def test_episodic_policies_depend_on_the_step() -> None:
     mdp = masked_mdp(4)
     agent = trained("steering", make_env(mdp, horizon=4), n=100_000, reward_noise=0.0)
     agent.plan()
-    np.testing.assert_allclose(evaluate_finite(mdp, agent.policy, 4, 1.0), backward_induction(mdp, 4).V, atol=0.02)
+    np.testing.assert_allclose(evaluate_finite(mdp, agent.policy, 4, 1.0), backward_induction(mdp, 4).V, atol=0.05)
     assert len(np.unique(agent.policy, axis=0)) > 1  # a stationary policy would not do
 
 
@@ -266,7 +266,7 @@ def test_selection_takes_one_of_every_batch(batch: int) -> None:
     """320 steps in 40 blocks of 8: ceil(8 / batch) a block go to the dictionary."""
     results = {}
     for selection in ("dictionary", "posterior"):
-        agent = make_agent("steering", selection=selection, batch=batch, reference="empirical")
+        agent = make_agent("steering", selection=selection, batch=batch, reference="empirical", expectation="draws")
         run("deepsea:7", agent, steps=320, seeds=1)
         agent.plan()
         assert agent.dictionary is not None
