@@ -21,6 +21,8 @@ PAGES = [
         "docs/index.md",
         "docs/quickstart.md",
         "docs/agents.md",
+        "docs/architecture.md",
+        "docs/method.md",
         "docs/add_an_agent.md",
         "docs/add_an_environment.md",
     )
