@@ -15,7 +15,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 run: $(VENV)/.installed
 	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \
-	    --agent psrl --agent ids --agent ids:planning=mean --steps 5000 --seeds 10 --out results/deepsea-8
+	    --agent psrl --agent ids --agent ids:planning=mean --agent steering --steps 5000 --seeds 10 --out results/deepsea-8
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
