@@ -24,7 +24,8 @@ SLOWEST = 20.0
 
 def rich_shard():
     """A shard in which every column has content."""
-    results = steering.run("deepsea:3", "psrl", steps=30, seeds=2, record=["value_gap", "q_posterior"], snapshots=2)
+    record = ["value_gap", "q_posterior", "diagnostics"]
+    results = steering.run("deepsea:3", "steering", steps=30, seeds=2, record=record, snapshots=2)
     return schema.to_bytes(schema.rows_of(results, [key(0), key(1)], "{}", 4))
 
 

@@ -219,6 +219,11 @@ class _Check:
             if kept.extra and environment.mdp is None:
                 reason = f"'{environment.name}' gives only samples, so {kept.extra[0]} cannot be recorded"
                 self._error(source, reason)
+        for agent, source in agents:
+            if "diagnostics" in kept.extra and type(agent).diagnose is Agent.diagnose:
+                self._error(
+                    source, f"agent '{agent.name}' has no diagnostics to record; put it in a block without them"
+                )
         return [
             Group(configuration(environment, agent, steps, kept), seeds)
             for (environment, _), (agent, _) in itertools.product(environments, agents)

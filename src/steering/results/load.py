@@ -30,7 +30,7 @@ from steering.results.schema import FINALS, LISTS, SCHEMA, BadShard
 from steering.results.store import Store
 
 ORDER = ("environment", "agent", "steps", "seed")
-TABLES = ("finals", "curves", "visits", "diagnostics", "posterior", "settings")
+TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
 NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total")
 MAX_ROWS = 1 << 29
 """Most rows of a long table; beyond, read one environment or agent at a time."""
@@ -120,8 +120,7 @@ class Results:
         edges = _flat(rows, "window_edges")
         edge_starts = np.cumsum(_lengths(rows, "window_edges")) - _lengths(rows, "window_edges")
         kept = np.flatnonzero(counts)
-        owner = np.repeat(np.arange(len(lengths)), lengths)[kept]
-        within = kept - (np.cumsum(lengths) - lengths)[owner]
+        owner, within = (part[kept] for part in _places(lengths))
         states, actions = shapes[owner, 1], shapes[owner, 2]
         window = within // (states * actions)
         table = _long(rows, np.bincount(owner, minlength=len(lengths)))
@@ -144,31 +143,26 @@ class Results:
         return table
 
     @cached_property
+    def information(self) -> pd.DataFrame:
+        """Stein information D(s, a) at every plan, where diagnostics were recorded: cell, step, state and action."""
+        names = ("information_step", "information_shape", "information")
+        rows = self._rows(names, lambda r: _check_stacked(r, *names))
+        return _stacked(rows, *names[:2], {"information": names[2]}).drop(columns="layer")
+
+    @cached_property
     def posterior(self) -> pd.DataFrame:
         """Beliefs about Q: mean and standard deviation for each cell, step, layer, state and action."""
         names = ("posterior_step", "posterior_shape", "posterior_mean", "posterior_std", "posterior_optimal")
         rows = self._rows(names, _check_posterior)
-        lengths = _lengths(rows, "posterior_mean")
-        shapes = _shapes(rows, "posterior_shape")
-        owner = np.repeat(np.arange(len(lengths)), lengths)
-        within = np.arange(len(owner)) - (np.cumsum(lengths) - lengths)[owner]
-        states, actions = shapes[owner, 1], shapes[owner, 2]
-        size = shapes[owner].prod(axis=1)
-        step_starts = np.cumsum(_lengths(rows, "posterior_step")) - _lengths(rows, "posterior_step")
-        table = _long(rows, lengths)
-        table["step"] = _flat(rows, "posterior_step")[step_starts[owner] + within // np.maximum(size, 1)]
-        table["layer"] = within // (states * actions) % shapes[owner, 0]
-        table["state"] = within // actions % states
-        table["action"] = within % actions
-        table["mean"] = _flat(rows, "posterior_mean")
-        table["std"] = _flat(rows, "posterior_std")
+        table = _stacked(rows, *names[:2], {"mean": names[2], "std": names[3]})
+        size = _shapes(rows, "posterior_shape").prod(axis=1)
         optimal = _lengths(rows, "posterior_optimal")
         starts = np.cumsum(optimal) - optimal
-        table["optimal"] = np.nan
+        owner, within = _places(_lengths(rows, "posterior_mean"))
         known = (optimal > 0)[owner]
-        table.loc[known, "optimal"] = _flat(rows, "posterior_optimal")[
-            (starts[owner] + within % np.maximum(size, 1))[known]
-        ]
+        at = (starts[owner] + within % np.maximum(size[owner], 1))[known]
+        table["optimal"] = np.nan
+        table.loc[known, "optimal"] = _flat(rows, "posterior_optimal")[at]
         return table.dropna(subset=["mean"], ignore_index=True)
 
     def write(self, directory: str | os.PathLike[str], *, format: str = "parquet") -> list[Path]:
@@ -322,14 +316,42 @@ def _check_visits(rows: pa.Table) -> None:
         raise BadShard("its visits have no windows")
 
 
+def _check_stacked(rows: pa.Table, step: str, shape: str, values: str) -> None:
+    size = _check_shapes(rows, shape).prod(axis=1)
+    if not np.all(_lengths(rows, step) * size == _lengths(rows, values)):
+        raise BadShard(f"its column {values} does not fit its shape")
+
+
 def _check_posterior(rows: pa.Table) -> None:
-    shapes = _check_shapes(rows, "posterior_shape")
-    size = shapes.prod(axis=1)
-    optimal = _lengths(rows, "posterior_optimal")
-    fits = _lengths(rows, "posterior_step") * size == _lengths(rows, "posterior_mean")
-    if not np.all(fits & ((optimal == size) | (optimal == 0))):
-        raise BadShard("its beliefs about Q do not fit their shape")
+    _check_stacked(rows, "posterior_step", "posterior_shape", "posterior_mean")
     _same_lengths(rows, "posterior_mean", ["posterior_std"], empty=False)
+    size, optimal = _shapes(rows, "posterior_shape").prod(axis=1), _lengths(rows, "posterior_optimal")
+    if not np.all((optimal == size) | (optimal == 0)):
+        raise BadShard("its optimal Q does not fit its shape")
+
+
+def _places(lengths: Ints) -> tuple[Ints, Ints]:
+    """For each element of lists one after the other: which list it is in, and its place there."""
+    owner: Ints = np.repeat(np.arange(len(lengths)), lengths)
+    within: Ints = np.arange(len(owner)) - (np.cumsum(lengths) - lengths)[owner]
+    return owner, within
+
+
+def _stacked(rows: pa.Table, step: str, shape: str, values: dict[str, str]) -> pd.DataFrame:
+    """Long table of arrays (times, layers, S, A): columns step, layer, state, action and the values."""
+    lengths = _lengths(rows, next(iter(values.values())))
+    owner, within = _places(lengths)
+    layers, states, actions = _shapes(rows, shape)[owner].T
+    steps = _lengths(rows, step)
+    time = within // np.maximum(layers * states * actions, 1)
+    table = _long(rows, lengths)
+    table["step"] = _flat(rows, step)[(np.cumsum(steps) - steps)[owner] + time]
+    table["layer"] = within // (states * actions) % layers
+    table["state"] = within // actions % states
+    table["action"] = within % actions
+    for name, column in values.items():
+        table[name] = _flat(rows, column)
+    return table
 
 
 def _long(rows: pa.Table, lengths: Ints) -> pd.DataFrame:

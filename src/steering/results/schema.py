@@ -44,6 +44,9 @@ LISTS: dict[str, pa.DataType] = {
     "diagnostic": pa.string(),
     "diagnostic_step": pa.int32(),
     "diagnostic_value": pa.float64(),
+    "information_step": pa.int32(),
+    "information_shape": pa.int32(),
+    "information": pa.float64(),
     "posterior_step": pa.int32(),
     "posterior_shape": pa.int32(),
     "posterior_mean": pa.float64(),
@@ -162,10 +165,18 @@ def _oracle_total(results: RunResults) -> float | None:
 
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     lists: dict[str, Any] = {}
-    if results.value_gaps is not None and results.plan_times is not None:
-        lists["diagnostic"] = _repeated(np.full(results.plan_times.size, "value_gap", dtype=object), n)
-        lists["diagnostic_step"] = _repeated(results.plan_times, n)
-        lists["diagnostic_value"] = results.value_gaps
+    scalars = {} if results.value_gaps is None else {"value_gap": results.value_gaps}
+    known = results.diagnostics
+    if known is not None and results.plan_times is not None:
+        scalars |= {name: getattr(known, name) for name in ("info_weight", "gain", "regret", "ratio", "dictionary")}
+        lists["information_step"] = _repeated(results.plan_times, n)
+        lists["information_shape"] = _repeated(np.array([1, *known.information.shape[2:]]), n)
+        lists["information"] = known.information.reshape(n, -1)
+    if scalars and results.plan_times is not None:
+        plans = results.plan_times.size
+        lists["diagnostic"] = _repeated(np.repeat(np.array(list(scalars), dtype=object), plans), n)
+        lists["diagnostic_step"] = _repeated(np.tile(results.plan_times, len(scalars)), n)
+        lists["diagnostic_value"] = np.concatenate(list(scalars.values()), axis=1)
     q = results.q_posterior
     if q is not None:
         lists["posterior_step"] = _repeated(q.times, n)
