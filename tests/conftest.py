@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
 from steering.mdp import TabularMDP
+
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
