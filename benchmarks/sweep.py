@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,29 +35,42 @@ def row(what: str, figure: str, goal: str = "") -> Row:
     return {"what": what, "figure": figure, "goal": goal}
 
 
-def timed(wanted: dict, **options) -> tuple[float, float, float]:
-    """Seconds from the first batch to the end, overhead as a share of the runs, seconds before the first batch."""
+class Timed(NamedTuple):
+    seconds: float
+    """From the first batch sent to the end."""
+    overhead: float
+    """Scheduling and storing as a share of the runs."""
+    busy: float
+    """Share of the workers' time in which they ran or packed."""
+    start: float
+    """Before the first batch was sent."""
+
+
+def timed(wanted: dict, workers: int, **options) -> Timed:
     with tempfile.TemporaryDirectory() as place:
         busy = time.process_time()
-        report = sweep(wanted, place, **options)
+        report = sweep(wanted, place, **({"workers": workers} | options))
         busy = time.process_time() - busy
     overhead = (busy + report.pack_seconds) / report.run_seconds
-    return report.seconds - report.first_batch, overhead, report.first_batch
+    seconds = report.seconds - report.first_batch
+    share = (report.run_seconds + report.pack_seconds) / (seconds * workers)
+    return Timed(seconds, overhead, share, report.first_batch)
 
 
 def throughput(seeds: int) -> list[Row]:
     wanted = {**RUNS, "seeds": seeds}
-    one, _, _ = timed(wanted, workers=1)
-    two, overhead, start = timed(wanted, workers=2)
+    one = timed(wanted, 1)
+    two = timed(wanted, 2)
     with dask_cluster() as address:
-        timed({**wanted, "seeds": 8}, scheduler=address)  # its workers load the compiler, as the local ones did
-        cluster, _, _ = timed(wanted, scheduler=address)
+        timed({**wanted, "seeds": 8}, 2, scheduler=address)  # its workers load the compiler, as the local ones did
+        cluster = timed(wanted, 2, scheduler=address)
     runs = f"{seeds} PSRL runs of 1000 steps on DeepSea 8"
     return [
-        row(f"{runs}: two processes against one", f"{one / two:.2f} x", "1.8 x"),
-        row("scheduling and storing, share of the runs", f"{100 * overhead:.1f} %", "10 %"),
-        row("dask cluster against local processes, time", f"{cluster / two:.2f} x", "1.2 x"),
-        row("start of two workers, once", f"{start:.1f} s"),
+        row(f"{runs}: two processes against one", f"{one.seconds / two.seconds:.2f} x", "1.8 x"),
+        row("two workers: share of time running or packing", f"{100 * two.busy:.0f} %", "90 %"),
+        row("scheduling and storing, share of the runs", f"{100 * two.overhead:.1f} %", "10 %"),
+        row("dask cluster against local processes, time", f"{cluster.seconds / two.seconds:.2f} x", "1.2 x"),
+        row("start of two workers, once", f"{two.start:.1f} s"),
     ]
 
 

@@ -130,7 +130,7 @@ def status(directory: Annotated[Path, typer.Argument(help="Results directory.")]
     for heading in ("cells", "done", "failed", "pending", "cells / s", "time left"):
         table.add_column(heading, justify="right")
     rate = now["rate"]
-    left = _clock(now["seconds_left"]) if now["seconds_left"] is not None else "-"
+    left = clock(now["seconds_left"]) if now["seconds_left"] is not None else "-"
     counts = (str(now[key]) for key in ("cells", "done", "failed", "pending"))
     table.add_row(*counts, f"{rate:.1f}" if rate else "-", left)
     out.print(table)
@@ -174,7 +174,7 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     if len(rows) > 50:
         out.print(f"... and {len(rows) - 50} more pairs of environment and agent")
     out.print(
-        f"{len(mine)} cells, {len(mine) - len(pending)} done, {len(pending)} to run: about {_clock(seconds / cores)} "
+        f"{len(mine)} cells, {len(mine) - len(pending)} done, {len(pending)} to run: about {clock(seconds / cores)} "
         f"on {cores} worker(s)."
     )
 
@@ -186,7 +186,7 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()
     try:
-        with _Display() as display:
+        with Display() as display:
             report = sweep(wanted, directory, watch=display.show, **options)
     except DiskFull as error:
         print(f"error: {error}", file=sys.stderr)
@@ -208,7 +208,7 @@ def _summary(report: Report, seconds: float, as_json: bool) -> None:
         known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending")}
         print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
         return
-    text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {_clock(seconds)}"
+    text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {clock(seconds)}"
     out.print(f"{text}; {report.retried} tried again; {len(report.failed)} failed.", highlight=False)
     for name, reason in report.set_aside:
         out.print(f"set aside: {name}: {reason}", markup=False, soft_wrap=True)
@@ -221,10 +221,10 @@ def _summary(report: Report, seconds: float, as_json: bool) -> None:
     )
 
 
-class _Display:
+class Display:
     """Progress: a bar for people, a plain line now and then where there is no terminal."""
 
-    def __enter__(self) -> _Display:
+    def __enter__(self) -> Display:
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -256,11 +256,11 @@ class _Display:
             self._last = now
             since = now - self._first[0]
             rate = (report.done - self._first[1]) / since if since > 0 else 0.0
-            left = f", about {_clock(report.pending / rate)} left" if rate > 0 and report.pending else ""
+            left = f", about {clock(report.pending / rate)} left" if rate > 0 and report.pending else ""
             print(f"{report.done} of {report.cells} done, {failed} failed, {rate:.1f} / s{left}", file=sys.stderr)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Time for people: 12 s, 3 min 20 s, 5 h 12 min, 12 d 3 h."""
     whole = round(seconds)
     if whole < 60:
