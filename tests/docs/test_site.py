@@ -197,6 +197,13 @@ def test_pages_that_were_written_are_found_from_the_first_page(built: tuple[Path
     assert {path.name for path in pages.keys() - reached} == {"404.html"}
 
 
+def test_the_architecture_page_names_every_folder() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "src" / "steering").glob("*/__init__.py")}
+    assert len(folders) >= 9
+    assert [name for name in sorted(folders) if f"`{name}/`" not in text] == []
+
+
 # The tools that build it ----------------------------------------------------------------------------------------------
 
 
