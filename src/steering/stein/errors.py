@@ -14,6 +14,8 @@ class DivergentExpectation(SteeringError):
 
 
 class SteinSupportWarning(UserWarning):
-    """The discrepancy asked for cannot vanish on this row, whatever the model and however much data there
-    is.
-    """
+    """The discrepancy asked for cannot vanish on this data, whatever the model and however much of it there is."""
+
+
+class RareOutcomeWarning(UserWarning):
+    """The wild bootstrap was asked for with outcomes too rare for it: its p-values are then too small."""
