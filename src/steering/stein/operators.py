@@ -45,6 +45,7 @@ vanish: if p(z) = 0 < p(v z) then ``w(z) = p(v z)`` whatever q is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -52,6 +53,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy import special
 
 from steering.errors import InvalidOption, unknown_name
 from steering.stein.checks import Array, ahead, first_where, least
@@ -101,6 +103,16 @@ class Operator:
         """``w = p T_q`` along the last axis, leading axes broadcast."""
         return np.asarray((p[..., None, :] @ self.generator(q))[..., 0, :])
 
+    def flow_from_logs(self, p: Array, log_q: Array) -> Array:
+        """``w`` for unnormalised log q: posterior draws may lie below the smallest number, their ratios need not."""
+        q = np.asarray(special.softmax(log_q, -1))
+        if self.needs_full_support and not least(q) > 0.0:
+            raise InvalidDistribution(
+                f"a posterior draw has a probability below the smallest number, and operator '{self.name}' divides by"
+                " it; use operator='barker'."
+            )
+        return self.flow(p, q)
+
     def self_similarity(self, q: Array, kernel: BaseKernel) -> Array:
         """``kappa(y, y) = T_q[y] L T_q[y]'`` for every y, in blocks of rows."""
         return _in_blocks(lambda block: kernel.quadratic(self.generator(block)), q)
@@ -139,6 +151,12 @@ class Difference(Operator):
     def flow(self, p: Array, q: Array) -> Array:
         """``w`` in O(S)."""
         return np.asarray(ahead(p) - p * self._ratio(q))
+
+    def flow_from_logs(self, p: Array, log_q: Array) -> Array:
+        """As `flow`; a ratio that overflows plays no role where p = 0."""
+        with np.errstate(over="ignore"):
+            ratio = np.exp(ahead(log_q) - log_q)
+        return np.asarray(ahead(p) - _product(p, ratio))
 
     def generator(self, q: Array) -> Array:
         """``T[y, v^-1 y] = 1`` plus ``T[y, y] = -q(v y) / q(y)``."""
@@ -258,6 +276,31 @@ class Reversible(Operator):
         p, q = np.broadcast_arrays(p, q)
         return _in_blocks(self._pair_flow, p, q)
 
+    def flow_from_logs(self, p: Array, log_q: Array) -> Array:
+        """``w`` from differences of log q, for operators that depend on ratios of q only; in blocks of rows."""
+        if not self.scale_free:
+            return super().flow_from_logs(p, log_q)
+        p, log_q = np.broadcast_arrays(p, log_q)
+        if self.edges is None:
+            return _in_blocks(self._pair_flow_from_logs, p, log_q)
+        i, j = self.edges
+        out, back = self._rates(log_q[..., j] - log_q[..., i])
+        return self._gather(_product(p[..., i], out) - _product(p[..., j], back))
+
+    def _pair_flow_from_logs(self, p: Array, log_q: Array) -> Array:
+        out, _ = self._rates(log_q[..., None, :] - log_q[..., :, None])
+        moved = _product(p[..., :, None], out)  # [y, z]: from y to z
+        return np.asarray(moved.sum(-2) - moved.sum(-1))
+
+    def _rates(self, gap: Array) -> tuple[Array, Array]:
+        """``T[y, z] = q(z) c(y, z)`` and ``T[z, y]`` for ``gap = log q(z) - log q(y)``, the resistance at scale one."""
+        small = np.exp(-np.abs(gap))  # the smaller of the two probabilities, the larger being one
+        resistance = self.resistance(small, np.ones_like(small))
+        with np.errstate(divide="ignore"):
+            up = 1.0 / resistance
+        down = np.divide(small, resistance, out=np.zeros_like(small), where=resistance > 0)
+        return np.where(gap >= 0, up, down), np.where(gap >= 0, down, up)
+
     def pair_weights(self, q: Array) -> tuple[Array, Array]:
         """``c(y, z)`` for all pairs of one or more q, and the q (perhaps rescaled) that it belongs to."""
         q, zeros = self._lifted(q)
@@ -274,14 +317,21 @@ class Reversible(Operator):
         assert self.edges is not None
         i, j = self.edges
         q, zeros = self._lifted(q)
-        n = q.shape[-1]
         weights = self._weights(q[..., i], q[..., j], zeros)
-        mass = (p[..., i] * q[..., j] - p[..., j] * q[..., i]) * weights
-        e = np.arange(len(i))
-        ends = np.concatenate([i, j])
-        signs = np.repeat([-1.0, 1.0], len(i))
-        incidence = sp.csr_array((signs, (np.concatenate([e, e]), ends)), shape=(len(i), n))
-        return np.asarray((mass.reshape(-1, len(i)) @ incidence).reshape(*mass.shape[:-1], n))
+        return self._gather((p[..., i] * q[..., j] - p[..., j] * q[..., i]) * weights)
+
+    def _gather(self, mass: Array) -> Array:
+        """``w`` from what moves along each edge."""
+        assert self.edges is not None
+        assert self.size is not None
+        edges = len(self.edges[0])
+        e = np.arange(edges)
+        signs = np.repeat([-1.0, 1.0], edges)
+        incidence = sp.csr_array(
+            (signs, (np.concatenate([e, e]), np.concatenate(self.edges))), shape=(edges, self.size)
+        )
+        rows = math.prod(mass.shape[:-1])
+        return np.asarray((mass.reshape(rows, edges) @ incidence).reshape(*mass.shape[:-1], self.size))
 
     def generator(self, q: Array) -> Array:
         """``T[y, z] = q(z) c(y, z)`` off the diagonal, rows sum to zero."""
@@ -337,6 +387,12 @@ class Reversible(Operator):
         parts = sp.csgraph.connected_components(a[seen][:, seen], directed=False)[0]
         reached = (a @ (q > 0).astype(float)) > 0
         return bool(parts == 1 and reached[q <= 0].all())
+
+
+def _product(p: Array, rate: Array) -> Array:
+    """``p * rate``, zero where p = 0 even if the rate is infinite."""
+    p, rate = np.broadcast_arrays(p, rate)
+    return np.multiply(p, rate, out=np.zeros(rate.shape), where=p > 0)
 
 
 def _in_blocks(function: Callable[..., Array], *arrays: Array) -> Array:
