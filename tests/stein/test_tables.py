@@ -257,6 +257,46 @@ def test_shrinking_removes_what_changes_least() -> None:
     assert kept.v_statistic == pytest.approx(stein.discrepancy_from_counts(kept.counts, q), rel=1e-9)
 
 
+def test_dictionary_refuses_samples_of_rows_without_a_model() -> None:
+    """As `joint_discrepancy` does: no model is invented there."""
+    q = np.array([[[0.5, 0.5], [0.0, 0.0]], [[0.5, 0.5], [0.1, 0.9]]])
+    kept = stein.Dictionary(q)
+    kept.add((0, 0, 1))
+    for call in (lambda: kept.add((0, 1, 0)), lambda: kept.select([(0, 1, 0)]), lambda: kept.similarity((0, 1, 0))):
+        with pytest.raises(InvalidDistribution, match=r"q\[0, 1\] is all zero"):
+            call()
+    assert kept.v_statistic == pytest.approx(stein.joint_discrepancy(kept.counts, q), rel=1e-12)
+
+
+@quiet
+def test_dictionary_is_unchanged_by_a_sample_that_overflows() -> None:
+    kept = stein.Dictionary([0.5, 0.5 - 1e-200, 1e-200], "difference")
+    kept.add(1)
+    kept.add(0, times=2)
+    before = kept.v_statistic
+    with pytest.raises(InvalidDistribution, match="double precision"):
+        kept.add(2)
+    with pytest.raises(InvalidDistribution, match="double precision"):
+        kept.select([2])
+    assert kept.v_statistic == before
+    assert kept.counts.tolist() == [2, 1, 0]
+    kept.shrink(1)
+    assert kept.counts.min() == 0
+    assert kept.counts.sum() == len(kept) == 1
+
+
+def test_dictionary_says_when_the_literal_operator_cannot_vanish() -> None:
+    kept = stein.Dictionary([0.2, 0.3, 0.5], "difference")
+    kept.add(1, times=2)
+    for statistic in ("v_statistic", "u_statistic"):
+        with pytest.warns(SteinSupportWarning, match="barker") as record:
+            getattr(kept, statistic)
+        assert record[0].filename == __file__
+    for y in (0, 2):
+        kept.add(np.array(y))  # zero-dimensional arrays and NumPy integers are whole numbers too
+    assert kept.v_statistic > 0
+
+
 def test_dictionary_mistakes_are_named() -> None:
     kept = stein.Dictionary([0.5, 0.5])
     for call, error, message in (
@@ -268,6 +308,10 @@ def test_dictionary_mistakes_are_named() -> None:
         (lambda: kept.select([]), InvalidDistribution, "empty"),
         (lambda: kept.shrink(0), InvalidOption, "budget"),
         (lambda: kept.add(0, times=0), InvalidOption, "times"),
+        (lambda: kept.add(0, times=2.5), InvalidOption, "times must be a whole number"),
+        (lambda: kept.add(1.0), InvalidDistribution, "1 whole numbers"),
+        (lambda: kept.add("a"), InvalidDistribution, "1 whole numbers"),
+        (lambda: kept.shrink(1.5), InvalidOption, "budget must be a whole number"),
         (lambda: stein.Dictionary(np.full((2, 2), 0.5), input_kernel=[np.eye(2)]), InvalidOption, "named input"),
     ):
         with pytest.raises(error, match=message):

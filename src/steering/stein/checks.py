@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering.errors import InvalidOption
 from steering.stein.errors import InvalidDistribution
 
 Array = NDArray[np.float64]
@@ -112,6 +113,20 @@ def as_positive(values: ArrayLike, name: str) -> Array:
             f"{name}{where} is {array[~good][0]:g}; it must be a positive finite number, so change that entry."
         )
     return array
+
+
+def as_scalar(value: Any, name: str) -> float:
+    """One positive finite number."""
+    if np.ndim(value) != 0:
+        raise InvalidOption(f"{name} must be one number, not an array of shape {np.shape(value)}.")
+    return float(as_positive(value, name)[0])
+
+
+def as_whole(value: Any, name: str, smallest: int) -> int:
+    """A whole number from `smallest` on (draws, sizes, times)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < smallest:
+        raise InvalidOption(f"{name} must be a whole number of at least {smallest}, not {value!r}.")
+    return int(value)
 
 
 def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:

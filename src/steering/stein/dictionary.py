@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_pmf, finite
-from steering.stein.discrepancy import KernelLike
+from steering.stein.checks import Array, as_floats, as_pmf, as_whole, finite
+from steering.stein.discrepancy import KernelLike, overflow_is_refused, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.joint import InputKernel, input_kernels, model_rows
 from steering.stein.kernels import TwoParameter, get_kernel
@@ -59,9 +59,11 @@ class Dictionary:
         input_kernel: InputKernel = "exp-hamming",
     ) -> None:
         self.operator, self.kernel = get_operator(operator), get_kernel(kernel)
-        shape = np.shape(q)
-        self.q = as_pmf(q, "q") if len(shape) == 1 else model_rows(q, np.zeros(shape))
+        table = as_floats(q, "q")
+        self.q = as_pmf(table, "q") if table.ndim == 1 else model_rows(table, np.zeros(table.shape))
         self.operator.check(self.q)
+        #: Rows without a model (actions that are not allowed): nothing can be added there.
+        self._blank = ~(table != 0).any(-1)
         self.inputs = self.q.shape[:-1]
         factors = input_kernels(input_kernel, self.inputs)
         if not all(isinstance(f, TwoParameter) for f in factors):
@@ -94,6 +96,7 @@ class Dictionary:
         """V-statistic of what is in the dictionary."""
         if self.n < 1:
             raise InvalidDistribution("the dictionary is empty, so it has no V-statistic; add a sample first.")
+        warn_if_stuck(self.operator, self.counts)
         return float(finite(self._total / self.n**2, "the V-statistic"))
 
     @property
@@ -101,6 +104,7 @@ class Dictionary:
         """U-statistic of what is in the dictionary."""
         if self.n < 2:
             raise InvalidDistribution("the U-statistic needs two samples; add more first.")
+        warn_if_stuck(self.operator, self.counts)
         return float(finite((self._total - self._own) / (self.n * (self.n - 1)), "the U-statistic"))
 
     def similarity(self, sample: Sample) -> tuple[float, float]:
@@ -108,10 +112,8 @@ class Dictionary:
         return self._similarity(*self._row(self._index(sample)))
 
     def add(self, sample: Sample, times: int = 1) -> None:
-        """Put a sample in, in O(S) whatever n (and whatever `times`)."""
-        if times < 1:
-            raise InvalidOption(f"times must be at least 1, not {times}.")
-        self._change(self._index(sample), times)
+        """Put a sample in, in O(S) whatever n (and whatever `times`); a refusal leaves all as it was."""
+        self._change(self._index(sample), as_whole(times, "times", 1))
 
     def remove(self, sample: Sample) -> None:
         """Take one copy of a sample out."""
@@ -140,8 +142,7 @@ class Dictionary:
         """Remove samples until at most `budget` are left, each time the one that changes V least; returns
         them.
         """
-        if budget < 1:
-            raise InvalidOption(f"the budget must be at least 1, not {budget}.")
+        budget = as_whole(budget, "budget", 1)
         removed = []
         while self.n > budget:
             removed.append(self._least_change())
@@ -162,14 +163,20 @@ class Dictionary:
         return best
 
     def _index(self, sample: Sample) -> tuple[int, ...]:
-        parts = (sample,) if isinstance(sample, int | np.integer) else tuple(sample)
+        listed = isinstance(sample, tuple | list)
+        parts = tuple(sample if listed else np.asarray(sample, dtype=object).ravel().tolist())  # type: ignore[arg-type]
         if len(parts) != self.q.ndim or not all(isinstance(i, int | np.integer) for i in parts):
             raise InvalidDistribution(
                 f"a sample has {self.q.ndim} whole numbers (inputs, then outcome), not {sample!r}."
             )
         if not all(0 <= i < n for i, n in zip(parts, self.q.shape, strict=True)):
             raise InvalidDistribution(f"sample {parts} lies outside the model of shape {self.q.shape}; count from 0.")
-        return tuple(int(i) for i in parts)
+        index = tuple(int(i) for i in parts)
+        if self._blank[index[:-1]]:
+            raise InvalidDistribution(
+                f"q{list(index[:-1])} is all zero, so {index} cannot be a sample of it; give that row a model."
+            )
+        return index
 
     def _row(self, index: tuple[int, ...]) -> tuple[tuple[int, ...], Array]:
         return index[:-1], self.operator.row(self.q[index[:-1]], index[-1])
@@ -181,13 +188,18 @@ class Dictionary:
             weight = float(np.prod([f.b if i in axes else f.a for i, f in enumerate(self._factors)]))
             where = tuple(0 if i in axes else x[i] for i in range(len(x)))
             near += weight * self._sums[axes][where]
-        return float(image @ near), self._self_weight * float(image @ row)
+        with overflow_is_refused(self.operator):
+            similar, own = float(image @ near), self._self_weight * float(image @ row)
+        finite(similar + own, "the Stein kernel of a sample")
+        return similar, own
 
     def _change(self, index: tuple[int, ...], times: int) -> None:
         x, row = self._row(index)
         similar, own = self._similarity(x, row)
-        self._total += 2.0 * times * similar + times * times * own
-        self._own += times * own
+        total = self._total + 2.0 * times * similar + times * times * own
+        sum_own = self._own + times * own
+        finite(total + sum_own, f"the discrepancy with sample {index}")  # before anything is written
+        self._total, self._own = total, sum_own
         self.n += times
         self.counts[index] += times
         for axes in self._subsets:

@@ -66,7 +66,7 @@ def discrepancy(
     same_outcomes(p, q, "p", "q")
     op.check(q)
     warn_if_stuck(op, p)
-    with _overflow_is_refused(op):
+    with overflow_is_refused(op):
         return _scalar(finite(op.form(op.flow(p, q), base), "the discrepancy"))
 
 
@@ -103,7 +103,7 @@ def discrepancy_from_counts(
             f" needs {need}; leave out rows with fewer."
         )
     warn_if_stuck(op, counts)
-    with _overflow_is_refused(op):
+    with overflow_is_refused(op):
         if statistic == "V":
             value = op.form(op.flow(counts, q), base) / (n * n)
         else:
@@ -145,7 +145,7 @@ def warn_stuck(name: str, row: str) -> None:
     )
 
 
-def _overflow_is_refused(operator: Operator) -> AbstractContextManager[object]:
+def overflow_is_refused(operator: Operator) -> AbstractContextManager[object]:
     """No floating-point warnings where `finite` looks at the result; bounded operators have none to give."""
     return np.errstate(over="ignore", invalid="ignore") if operator.needs_full_support else _NOTHING
 
