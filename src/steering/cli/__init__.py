@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from steering._version import __version__
-from steering.cli import catalog, run, study, summary, sweep
+from steering.cli import catalog, reproduce, run, study, summary, sweep
 from steering.cli.common import EXIT_BAD_INPUT, EXIT_FAILURE, EXIT_INTERRUPTED
 from steering.errors import SteeringError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (catalog, run, sweep, study, summary):
+for commands in (catalog, run, sweep, study, summary, reproduce):
     commands.register(app)
 
 

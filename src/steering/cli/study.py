@@ -1,0 +1,78 @@
+"""`steering study`: a comparison with its verdicts, reproducible and resumable."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steering.cli.common import JsonFlag, out, print_json
+from steering.cli.sweep import Display, Workers, clock
+from steering.errors import unknown_name
+
+STUDIES = ("default", "ladder")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command()(study)
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="Which study: default or ladder.")],
+    out_dir: Annotated[Path, typer.Option("--out", "-o", help="Directory of the study; start again to continue.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
+    workers: Workers = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare STEERING's default with every baseline at its best setting, and say where it is better, tied or worse.
+
+    Examples: steering study default --out results/study --quick; steering study ladder --out results/ladder
+
+    `ladder` goes from the literal reading of the paper to the default, one change at a time. Tables and figures are
+    written into the directory; the runs themselves are kept in it too, so the same command continues after an
+    interruption.
+    """
+    if name not in STUDIES:
+        raise unknown_name("study", name, STUDIES)
+    (_default if name == "default" else _ladder)(out_dir, quick, workers, as_json)
+
+
+def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
+    from steering.experiments.studies import compare, default_design, run_study
+    from steering.experiments.studies.page import write_study
+
+    began = time.monotonic()
+    design = default_design(quick=quick)
+    with Display() as display:
+        finals, _ = run_study(design, out_dir, workers=workers, watch=display.show)
+    table = compare(finals)
+    written = write_study(design, finals, table, out_dir)
+    counts = table["verdict"].value_counts()
+    if as_json:
+        known = {str(verdict): int(count) for verdict, count in counts.items()}
+        print_json({"verdicts": known, "rows": table.to_dict("records"), "files": [str(path) for path in written]})
+        return
+    for verdict in ("better", "tied", "worse"):
+        out.print(f"{verdict}: {counts.get(verdict, 0)} of {len(table)} comparisons", highlight=False)
+    for path in written:
+        out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
+    out.print(f"took {clock(time.monotonic() - began)}", highlight=False)
+
+
+def _ladder(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
+    from steering.experiments.studies import ladder
+    from steering.results import write_atomically
+
+    cells = ladder.CELLS[:1] if quick else ladder.CELLS
+    with Display() as display:
+        table = ladder.run_ladder(out_dir / "runs", cells=cells, workers=workers, watch=display.show)
+    text = ladder.markdown(table)
+    write_atomically(out_dir / "ladder.md", text.encode())
+    write_atomically(out_dir / "ladder.csv", table.round(4).to_csv(index=False).encode())
+    if as_json:
+        print_json(table.to_dict("records"))
+    else:
+        out.print(text, soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,204 @@
+"""What the study of the default compares: cells, families of agents, and the grid in which each baseline is tuned.
+
+A *cell* is a question with one answer: an environment (or a class of MDPs drawn from a prior), a number of steps and
+the prior that every model-based agent is given. A *family* is an agent with a grid of settings; in every cell it takes
+part with the setting that is best there on the tuning seeds, and is then run on seeds of its own. Our agent has no
+grid: it takes part as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+OURS = "steering"
+TUNING_SEED = 100
+"""First of the seeds on which settings are chosen; the comparison itself uses 0, 1, 2, ..."""
+MODEL_BASED = ("steering", "psrl", "ids", "ube", "mm")
+
+
+@dataclass(frozen=True)
+class Family:
+    """An agent and the settings it is tuned over (one setting: nothing to tune)."""
+
+    name: str
+    settings: tuple[str, ...]
+    most_seeds: int | None = None
+    """Fewer seeds than the cell has, for agents that take long."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison; see the module's docstring.
+
+    Attributes
+    ----------
+    environments
+        One, or several MDPs of a class, which are pooled (each keeps its own weight in the bootstrap).
+    seeds, tuning
+        Runs for every environment in the comparison, and in the tuning of each setting.
+    prior
+        Options that every model-based agent gets, such as eta.
+    developed
+        Whether our default was developed on this environment (with other seeds).
+    families
+        Names of the families that take part; empty: all.
+    without
+        Settings whose text has one of these are left out, where a run takes long.
+    """
+
+    name: str
+    environments: tuple[str, ...]
+    steps: int = 5000
+    seeds: int = 30
+    tuning: int = 4
+    prior: dict[str, Any] = field(default_factory=dict)
+    developed: bool = True
+    families: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Design:
+    """All cells and families of a study."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    families: tuple[Family, ...]
+
+    def of(self, cell: Cell) -> list[Family]:
+        """Families that take part in a cell."""
+        return [one for one in self.families if not cell.families or one.name in cell.families]
+
+    def settings(self, cell: Cell, family: Family) -> list[str]:
+        """Texts of the settings of a family in a cell."""
+        kept = [text for text in family.settings if not any(word in text for word in cell.without)]
+        return [with_options(text, cell.prior) for text in kept]
+
+
+def with_options(agent: str, options: dict[str, Any]) -> str:
+    """The text of an agent with more options; agents without a model of the MDP have no prior of it."""
+    if agent.partition(":")[0] not in MODEL_BASED or not options:
+        return agent
+    parts = [f"{key}={str(value).replace(' ', '')}" for key, value in options.items()]
+    return agent + ("," if ":" in agent else ":") + ",".join(parts)
+
+
+def _grid(agent: str, **values: Iterable[Any]) -> tuple[str, ...]:
+    """All combinations of options as texts."""
+    texts = [""]
+    for key, options in values.items():
+        texts = [f"{text},{key}={value}" for text in texts for value in options]
+    return tuple(f"{agent}:{text[1:]}" if text else agent for text in texts)
+
+
+LEARNED = {"concentration": ["learned"], "reward_scale": ["fixed", "learned"]}
+IDS: dict[str, list[Any]] = {
+    "information": ["variance", "gain"],
+    "planning": ["mean", "sampled"],
+    "info_weight": [0.1, 0.5, 2.0],
+}
+
+FAMILIES = (
+    Family("steering", ("steering",)),
+    Family("steering, ratio", ("steering:objective=ratio",), most_seeds=10),
+    Family("steering, paper-sound", ("steering:preset=paper-sound",), most_seeds=6),
+    Family("steering, paper", ("steering:preset=paper",), most_seeds=6),
+    Family("q_learning", _grid("q_learning", epsilon=[0.05, 0.1, 0.5], learning_rate=[0.1, 0.5])),
+    Family("bayesian_q", _grid("bayesian_q", normal_gamma=["(0,4,3,3)", "(0,1,3,3)", "(0,0.25,3,3)"])),
+    Family("ube", _grid("ube", zeta=[0.01, 0.1, 1.0])),
+    Family("ube, learned", _grid("ube", zeta=[0.01, 0.1, 1.0], **LEARNED)),
+    Family("mm", _grid("mm", zeta=[0.1, 0.5, 1.0])),
+    Family("mm, learned", _grid("mm", zeta=[0.1, 0.5, 1.0], **LEARNED)),
+    Family("psrl", ("psrl",)),
+    Family("psrl, learned", _grid("psrl", **LEARNED)),
+    Family("ids", _grid("ids", **IDS)),
+    Family("ids, learned", _grid("ids", **IDS, **LEARNED)),
+)
+BELIEVERS = (OURS, "ube", "ube, learned", "mm", "mm, learned", "psrl", "psrl, learned", "ids", "ids, learned")
+LARGE = (OURS, "q_learning", "bayesian_q", "psrl", "psrl, learned", "ids", "ids, learned")
+
+
+def _prior_mdps(size: str, count: int) -> tuple[str, ...]:
+    return tuple(f"priormdp:{size},seed={seed}" for seed in range(count))
+
+
+ENVIRONMENTS = (
+    Cell("DeepSea 4", ("deepsea:4",), developed=False),
+    Cell("DeepSea 8", ("deepsea:8",)),
+    Cell("DeepSea 15", ("deepsea:15",)),
+    Cell("DeepSea 20", ("deepsea:20",)),
+    Cell("DeepSea 30", ("deepsea:30",)),
+    Cell("DeepSea 40", ("deepsea:40",), developed=False),
+    Cell("WideNarrow 1,12", ("widenarrow:1,12",), steps=12_000, tuning=2),
+    Cell("WideNarrow 2,6", ("widenarrow:2,6",), steps=6000, tuning=2),
+    Cell("PriorMDP 4x2", _prior_mdps("4,2", 20), seeds=6, tuning=1, developed=False),
+    Cell("PriorMDP 10x4", _prior_mdps("10,4", 10), seeds=3, tuning=1, developed=False),
+    Cell("RiverSwim 6", ("riverswim:6",)),
+    Cell("RiverSwim 12", ("riverswim:12",)),
+    Cell("grid DeepSea 10", ("griddeepsea:10",), seeds=10, tuning=1, developed=False),
+    Cell("FrozenLake", ("gym:FrozenLake-v1",), tuning=2),
+    Cell("CliffWalking", ("gym:CliffWalking-v1",), steps=3000, tuning=2, developed=False),
+    Cell(
+        "Taxi",
+        ("gym:Taxi-v4",),
+        steps=10_000,
+        seeds=4,
+        tuning=1,
+        developed=False,
+        families=LARGE,
+        without=("sampled", "gain", "reward_scale=learned"),
+    ),
+)
+ETAS = (0.1, 3.0, 10.0)
+REWARD_PRIORS = {
+    "means ten times too wide": (0, 4, 3, 300),
+    "means ten times too narrow": (0, 4, 3, 0.03),
+    "means of 1 expected": (1, 4, 3, 3),
+}
+
+
+def _with_prior(name: str, prior: dict[str, Any], label: str) -> Cell:
+    cell = next(one for one in ENVIRONMENTS if one.name == name)
+    if len(cell.environments) > 1:
+        cell = replace(cell, environments=cell.environments[:5])
+    return replace(cell, name=f"{name}, {label}", prior=prior, families=BELIEVERS)
+
+
+def default_design(*, quick: bool = False) -> Design:
+    """The study of the default; `quick` is a small one that shows that everything works."""
+    if quick:
+        return _quick()
+    cells = list(ENVIRONMENTS)
+    for name in ("DeepSea 8", "DeepSea 15", "RiverSwim 6", "PriorMDP 4x2"):
+        cells += [_with_prior(name, {"eta": eta}, f"eta {eta:g}") for eta in ETAS]
+    cells.append(_with_prior("WideNarrow 1,12", {"eta": 10.0}, "eta 10"))
+    for name in ("DeepSea 8", "PriorMDP 4x2"):
+        cells += [_with_prior(name, {"normal_gamma": prior}, label) for label, prior in REWARD_PRIORS.items()]
+    return Design("default", tuple(cells), FAMILIES)
+
+
+def _quick() -> Design:
+    keep = {
+        OURS: FAMILIES[0].settings,
+        "steering, ratio": FAMILIES[1].settings,
+        "q_learning": ("q_learning:epsilon=0.1",),
+        "ube": ("ube",),
+        "mm": ("mm",),
+        "psrl": ("psrl",),
+        "psrl, learned": ("psrl:concentration=learned",),
+        "ids": ("ids:planning=mean", "ids"),
+        "ids, learned": ("ids:planning=mean,concentration=learned",),
+    }
+    families = tuple(Family(name, settings) for name, settings in keep.items())
+    named = {one.name: replace(one, seeds=6, tuning=1) for one in ENVIRONMENTS}
+    cells = [
+        replace(named["DeepSea 8"], steps=3000),
+        named["DeepSea 15"],
+        replace(named["WideNarrow 1,12"], steps=3000),
+        replace(named["PriorMDP 4x2"], environments=_prior_mdps("4,2", 3), steps=2000, seeds=2),
+        replace(named["RiverSwim 6"], steps=3000),
+        replace(named["DeepSea 8"], name="DeepSea 8, eta 10", prior={"eta": 10.0}, steps=3000, families=BELIEVERS),
+    ]
+    return Design("default, quick", tuple(cells), families)

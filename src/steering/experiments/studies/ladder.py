@@ -1,0 +1,105 @@
+"""From the literal reading of the paper to the default, one change at a time, and what each change is worth.
+
+The rungs are cumulative: each is the one before it with the named options changed. The first is `preset=paper`, the
+fifth `preset=paper-sound`, the last the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from steering.agents.steering import SteeringOptions
+from steering.envs import make_env
+from steering.experiments.engine import Report
+from steering.experiments.studies.design import Cell, with_options
+from steering.experiments.studies.run import (
+    RECORD,
+    block,
+    by_agent,
+    canonical,
+    reward_scale,
+    rows_of,
+    run_sweep,
+    scores,
+)
+from steering.results import mean_interval
+
+LITERAL = "steering:preset=paper"
+
+
+def _rungs() -> list[tuple[str, dict[str, Any]]]:
+    """Label and changed options of each rung; values of the last ones are those of the default."""
+    default = SteeringOptions()
+    return [
+        ("literal: `preset=paper`", {}),
+        ("sound operator", {"operator": "barker"}),
+        ("expectation over the posterior, 10 draws", {"expectation": "draws", "draws": 10}),
+        ("selection feeds the dictionary only", {"selection": "dictionary"}),
+        ("plans in the mean model: `preset=paper-sound`", {"planning": "mean", "novelty": 0.0, "reward_noise": 0.0}),
+        ("reference is the posterior mean, no dictionary", {"reference": default.reference, "selection": "none"}),
+        ("exact expectation", {"expectation": default.expectation, "draws": default.draws}),
+        ("learned concentration", {"concentration": default.concentration}),
+        ("learned reward noise", {"reward_scale": default.reward_scale}),
+        ("plans in the model of the data", {"planning": default.planning}),
+        ("novelty of rewards", {"novelty": default.novelty}),
+        ("noise on rewards seen", {"reward_noise": default.reward_noise}),
+        ("information weight: the default", {"info_weight": default.info_weight}),
+    ]
+
+
+def rungs() -> list[tuple[str, str]]:
+    """Label and text of every rung."""
+    options: dict[str, Any] = {}
+    out = []
+    for label, changes in _rungs():
+        options |= changes
+        out.append((label, with_options(LITERAL, options)))
+    return out
+
+
+CELLS = (
+    Cell("DeepSea 8", ("deepsea:8",), seeds=8),
+    Cell("DeepSea 15", ("deepsea:15",), seeds=8),
+    Cell("WideNarrow 1,12", ("widenarrow:1,12",), steps=3000, seeds=8),
+    Cell("RiverSwim 6", ("riverswim:6",), seeds=8),
+    Cell("PriorMDP 4x2", tuple(f"priormdp:4,2,seed={seed}" for seed in range(8)), steps=3000, seeds=1),
+)
+
+
+def run_ladder(
+    out: str | Path,
+    *,
+    cells: tuple[Cell, ...] = CELLS,
+    workers: int | None = None,
+    watch: Callable[[Report], None] | None = None,
+) -> pd.DataFrame:
+    """Run what is missing; a row for each rung and cell: mean normalised regret with its 95 % interval."""
+    agents = [text for _, text in rungs()]
+    blocks = [block(cell, agents, first=0, count=cell.seeds) for cell in cells]
+    run_sweep({"name": "ladder", "record": RECORD, "blocks": blocks}, Path(out), workers, watch)
+    tables = by_agent(scores(out))
+    scales = {cell.name: reward_scale(cell) or cell.steps for cell in cells}
+    rows = []
+    for label, text in rungs():
+        for cell in cells:
+            names = [make_env(environment).name for environment in cell.environments]
+            parts = [rows_of(tables, name, canonical(text), cell.steps) for name in names]
+            regret = np.concatenate([part["realised_regret"].to_numpy(dtype=np.float64) for part in parts])
+            mean, low, high = mean_interval(regret / scales[cell.name])
+            rows.append({"rung": label, "agent": text, "cell": cell.name, "mean": mean, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The ladder as a table: a line for each rung, a column for each cell."""
+    cells = list(dict.fromkeys(table["cell"]))
+    lines = ["| changed | " + " | ".join(cells) + " |", "|---" * (len(cells) + 1) + "|"]
+    for rung, part in table.groupby("rung", sort=False):
+        shown = [f"{one['mean']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in part.to_dict("records")]
+        lines.append(f"| {rung} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
