@@ -104,6 +104,46 @@ def test_gaussian_value_is_zero_exactly_at_equality_and_scales(kernel: str) -> N
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "imq"])
+@settings(deadline=None, max_examples=40)
+@given(
+    variance=st.floats(1e-6, 1e6),
+    scale=st.floats(1e-2, 1e2),
+    shift=st.floats(1e-9, 1e-3),
+    stretch=st.floats(1e-9, 1e-3),
+)
+def test_gaussians_that_are_nearly_equal_lose_no_digits(
+    kernel: str, variance: float, scale: float, shift: float, stretch: float
+) -> None:
+    """g^2 E0 + b^2 (v E0 / 2 - E2 / 4), moments by quadrature in extended precision."""
+    other = variance * (1 + stretch)
+    v, w, length = (np.longdouble(x) for x in (variance, other, scale))
+    sd = np.sqrt(2 * v)
+    t = np.linspace(-1, 1, 4001, dtype=np.longdouble) * np.arcsinh(13 * sd / length)
+    d = length * np.sinh(t)
+    weight = np.exp(-((d / sd) ** 2) / 2) * np.cosh(t)
+    weight /= weight.sum()
+    phi = np.exp(-(d**2) / (2 * length**2)) if kernel == "rbf" else 1 / np.sqrt(1 + (d / length) ** 2)
+    # v E0 / 2 - E2 / 4 is small beside its terms for v << l^2: take phi - 1, whose part E[2 v - d^2] = 0 is left out
+    less = np.expm1(-(d**2) / (2 * length**2)) if kernel == "rbf" else np.expm1(-np.log1p((d / length) ** 2) / 2)
+    m = (weight * less * (2 * v - d**2)).sum() / 4
+    g, b = np.longdouble(shift) / w, (w - v) / (v * w)
+    expected = float(g * g * (weight * phi).sum() + b * b * m)
+    value = stein.ksd_gaussian(shift, variance, 0.0, other, kernel, scale)
+    assert value == pytest.approx(expected, rel=1e-11, abs=0)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "imq"])
+@pytest.mark.parametrize("size", [1e6, 1e14])
+def test_normal_gamma_information_of_much_data_loses_no_digits(kernel: str, size: float) -> None:
+    """lam = alpha = beta = n: E KSD = (E0 + M) / n exactly, v = l = 1."""
+    value = stein.normal_gamma_information(0.0, size, size, size, kernel=kernel)
+    near = stein.normal_gamma_information(0.0, 1.0, 1.0, 1.0, kernel=kernel)
+    assert value == pytest.approx(near / size, rel=1e-12, abs=0)
+    if kernel == "rbf":
+        assert near == pytest.approx(np.sqrt(1 / 3) * 4 / 3, rel=1e-14)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "imq"])
 @pytest.mark.parametrize("reference", [None, (0.5, 0.8)])
 def test_normal_gamma_expectation_agrees_with_sampling(kernel: str, reference: tuple | None) -> None:
     """4.5 standard errors of 100,000 draws, fixed seed: fails by chance with probability below 1e-5."""
@@ -148,6 +188,16 @@ def test_bad_continuous_input() -> None:
         stein.ksd([0.0], [0.0], statistic="X")
     with pytest.raises(InvalidDistribution, match="n points"):
         stein.ksd(np.zeros((2, 2, 2)), 0.0)
+    for samples, score, scale in (([1e200, 1.0], [-1e200, -1.0], 1.0), ([1.0, 2.0], [-1.0, -2.0], 1e-200)):
+        for statistic in ("V", "U"):
+            with pytest.raises(InvalidDistribution, match="double precision"):
+                stein.ksd(samples, score, scale=scale, statistic=statistic)
+    with pytest.raises(InvalidDistribution, match="samples must be real numbers"):
+        stein.ksd(["a"], [1.0])
+    with pytest.raises(InvalidDistribution, match="the score must be real numbers"):
+        stein.ksd([1.0], [1.0j])
+    with pytest.raises(InvalidOption, match="scale must be one number"):
+        stein.ksd([1.0, 2.0], [1.0, 2.0], scale=[1.0, 99.0])
     with pytest.raises(InvalidDistribution, match="model_variance"):
         stein.ksd_gaussian(0, 1, 0, 0)
     with pytest.raises(InvalidDistribution, match="mu has an entry"):

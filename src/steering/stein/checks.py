@@ -95,7 +95,7 @@ def least(values: NDArray[Any]) -> float:
     return float(np.minimum.reduce(values, None))
 
 
-def ahead(values: Array) -> Array:
+def ahead(values: NDArray[Any]) -> NDArray[Any]:
     """Value at the cyclic successor, ``values[..., z + 1]`` (a lean `numpy.roll`)."""
     out = np.empty_like(values)
     out[..., :-1] = values[..., 1:]

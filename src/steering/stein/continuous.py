@@ -9,25 +9,25 @@ For a model with score ``s(x) = grad log q(x)`` and a kernel ``k(x, x') = phi(|x
 V averages u over all pairs of samples, U over pairs of different ones; pairs are visited in blocks, never
 all at once.
 
-Between Gaussians p = N(m, v) and q = N(mu, 1/tau) in one dimension: d ~ N(0, 2 v) is independent of the
-midpoint, so
+Between Gaussians p = N(m, v) and q = N(mu, 1/tau) in one dimension the scores differ by ``b (x - m) - g`` with
+``b = 1/v - tau`` and ``g = tau (m - mu)``, and d ~ N(0, 2 v) is independent of the midpoint, so
 
-    KSD = ((m - mu)^2 + v/2) tau^2 E0 - tau^2/4 E2 + 2 tau F2 - 2 F0 - 4 H2
-    E0 = E phi(d^2),  E2 = E d^2 phi,  F0 = E phi',  F2 = E d^2 phi',  H2 = E d^2 phi''.
+    KSD = g^2 E0 + b^2 M,     E0 = E phi(d^2),
+    M = E[(x - m)(x' - m) phi] = v E0 / 2 - E[d^2 phi] / 4 = -v E[d^2 phi'],
 
-For rbf these five are elementary (`_rbf_moments`); for imq they are one-dimensional integrals, done by the
-trapezoidal rule
-after d = l sinh t, which converges geometrically (201 nodes, error below 1e-12 relative). KSD is zero if and
-only if p = q.
+the last by integration by parts: every term is positive, nothing cancels near p = q. For rbf
+``M = E0 v^2 / (l^2 + 2 v)`` with ``E0 = l / sqrt(l^2 + 2 v)``; for imq both are one-dimensional integrals, done by the
+trapezoidal rule after d = l sinh t, which converges geometrically (201 nodes, error below 1e-12 relative). KSD is zero
+if and only if p = q.
 
-It is a polynomial in (mu, tau), so its expectation under a Normal-Gamma posterior needs only E tau = alpha /
-beta,
-``E tau^2 = alpha (alpha + 1) / beta^2`` and ``E (m - mu)^2 tau^2 = (m - mu_0)^2 E tau^2 + E tau / lambda``:
-exact, always finite.
+It is a polynomial in (mu, tau), so its expectation under a Normal-Gamma posterior needs only
+``E g^2 = (m - mu_0)^2 E tau^2 + E tau / lambda`` and ``E b^2 = (E tau - 1/v)^2 + Var tau`` with
+``E tau = alpha / beta``, ``Var tau = alpha / beta^2``: exact, always finite.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering.errors import InvalidOption, unknown_name
-from steering.stein.checks import Array, as_positive
+from steering.stein.checks import Array, as_positive, as_scalar
 from steering.stein.errors import InvalidDistribution
 
 Score = Callable[[Array], ArrayLike] | ArrayLike
@@ -61,12 +61,12 @@ PROFILES: dict[str, Profile] = {"rbf": _rbf, "imq": _imq}
 
 def points_and_scores(samples: ArrayLike, score: Score) -> tuple[Array, Array]:
     """Samples as (n, D) and their scores in the same shape; scores may be given or computed by a function."""
-    x = np.asarray(samples, dtype=float)
+    x = _numbers(samples, "samples")
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or not x.size:
         raise InvalidDistribution(f"samples have shape {np.shape(samples)}; give n points as (n,) or (n, D).")
     raw = score(x if np.ndim(samples) == 2 else x[:, 0]) if callable(score) else score
-    s = np.asarray(raw, dtype=float)
+    s = _numbers(raw, "the score")
     s = s[:, None] if s.ndim == 1 else s
     if s.shape != x.shape:
         raise InvalidDistribution(f"the score has shape {s.shape} and the samples {x.shape}; they must be equal.")
@@ -96,21 +96,30 @@ def ksd(
         ``"V"`` or ``"U"``.
     """
     profile = _profile(kernel)
-    length = float(as_positive(scale, "scale")[0])
+    length = as_scalar(scale, "scale")
     x, s = points_and_scores(samples, score)
     n = len(x)
     if statistic not in ("V", "U"):
         raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
     if statistic == "U" and n < 2:
         raise InvalidDistribution("the U-statistic needs two points; give more.")
-    x, s = x / length, s * length  # work in units of l, then undo: u scales as l^-2
     step = max(1, 200_000 // n)
-    total = sum(float(_pairs(x[i : i + step], s[i : i + step], x, s, profile).sum()) for i in range(0, n, step))
-    if statistic == "V":
-        return total / (n * n) / length**2
-    phi, first, _ = profile(np.zeros(1))
-    own = float((s * s).sum() * phi[0] - 2.0 * n * x.shape[1] * first[0])
-    return (total - own) / (n * (n - 1.0)) / length**2
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        x, s = x / length, s * length  # work in units of l, then undo: u scales as l^-2
+        total = sum(float(_pairs(x[i : i + step], s[i : i + step], x, s, profile).sum()) for i in range(0, n, step))
+        if statistic == "V":
+            value = total / (n * n)
+        else:
+            phi, first, _ = profile(np.zeros(1))
+            own = float((s * s).sum() * phi[0] - 2.0 * n * x.shape[1] * first[0])
+            value = (total - own) / (n * (n - 1.0))
+        value = float(np.float64(value) / length / length)
+    if not math.isfinite(value):
+        raise InvalidDistribution(
+            "the discrepancy is too large for double precision; rescale samples and scores, or choose a scale nearer to"
+            " the distances between samples."
+        )
+    return value
 
 
 def _pairs(x: Array, s: Array, y: Array, t: Array, profile: Profile) -> Array:
@@ -130,38 +139,23 @@ def _profile(kernel: str) -> Profile:
     return PROFILES[kernel]
 
 
-def _rbf_moments(v: Array, scale: Array) -> tuple[Array, ...]:
-    """E0, E2, F0, F2, H2 for d ~ N(0, 2 v) and phi = exp(-r / (2 l^2))."""
-    square = scale**2
-    e0 = np.sqrt(square / (square + 2.0 * v))
-    e2 = e0 * 2.0 * v * square / (square + 2.0 * v)
-    return e0, e2, -e0 / (2.0 * square), -e2 / (2.0 * square), e2 / (4.0 * square**2)
-
-
-def _quadrature_moments(v: Array, scale: Array, profile: Profile) -> tuple[Array, ...]:
-    """The same five by the trapezoidal rule in t, d = l sinh t, over twelve standard deviations."""
+def _moments(kernel: str, v: Array, scale: Array) -> tuple[Array, Array]:
+    """``E0 = E phi(d^2)`` and ``M = -v E[d^2 phi'(d^2)]`` for d ~ N(0, 2 v)."""
+    profile = _profile(kernel)
+    if kernel == "rbf":
+        square = scale**2
+        e0 = np.sqrt(square / (square + 2.0 * v))
+        return e0, e0 * v * (v / (square + 2.0 * v))
+    v, scale = np.broadcast_arrays(v, scale)
+    # Trapezoidal rule in t, d = l sinh t, over twelve standard deviations.
     sd = np.sqrt(2.0 * v) / scale
-    top = np.arcsinh(12.0 * sd)
-    t = np.linspace(-1.0, 1.0, 201) * top[..., None]
+    t = np.linspace(-1.0, 1.0, 201) * np.arcsinh(12.0 * sd)[..., None]
     d = np.sinh(t)
     weight = np.exp(-0.5 * (d / sd[..., None]) ** 2) * np.cosh(t)
     weight /= weight.sum(-1, keepdims=True)
     r = d * d
-    phi, first, second = profile(r)
-    l2 = scale**2
-    return (
-        (weight * phi).sum(-1),
-        (weight * r * phi).sum(-1) * l2,
-        (weight * first).sum(-1) / l2,
-        (weight * r * first).sum(-1),
-        (weight * r * second).sum(-1) / l2,
-    )
-
-
-def _moments(kernel: str, v: Array, scale: Array) -> tuple[Array, ...]:
-    profile = _profile(kernel)
-    v, scale = np.broadcast_arrays(v, scale)
-    return _rbf_moments(v, scale) if kernel == "rbf" else _quadrature_moments(v, scale, profile)
+    phi, first, _ = profile(r)
+    return (weight * phi).sum(-1), -v * (weight * r * first).sum(-1)
 
 
 def ksd_gaussian(
@@ -178,9 +172,9 @@ def ksd_gaussian(
     """
     v, w = _positive(variance, "variance"), _positive(model_variance, "model_variance")
     gap = _finite(mean, "mean") - _finite(model_mean, "model_mean")
+    length = _positive(scale, "scale")
     with np.errstate(over="ignore", invalid="ignore"):
-        tau = 1.0 / w
-        return _polynomial(kernel, v, _positive(scale, "scale"), gap**2 * tau**2, tau, tau**2)
+        return _weighed(kernel, v, length, (gap / w) ** 2, ((w - v) / v / w) ** 2)
 
 
 def normal_gamma_information(
@@ -207,22 +201,22 @@ def normal_gamma_information(
     """
     mu, lam = _finite(mu, "mu"), _positive(lam, "lam")
     alpha, beta = _positive(alpha, "alpha"), _positive(beta, "beta")
+    plug_in = reference is None
     mean, v = (mu, beta / alpha) if reference is None else reference
     mean, v = _finite(mean, "reference mean"), _positive(v, "reference variance")
     length = np.sqrt(v) if scale is None else _positive(scale, "scale")
     with np.errstate(over="ignore", invalid="ignore"):
-        tau = alpha / beta
-        tau2 = tau * (alpha + 1.0) / beta
-        return _polynomial(kernel, v, length, (mean - mu) ** 2 * tau2 + tau / lam, tau, tau2)
+        tau, variance = alpha / beta, alpha / beta / beta
+        off = 0.0 if plug_in else tau - 1.0 / v  # exactly zero where v = 1 / E tau
+        return _weighed(kernel, v, length, (mean - mu) ** 2 * (tau**2 + variance) + tau / lam, off**2 + variance)
 
 
-def _polynomial(kernel: str, v: Array, scale: Array, gap2: Array, tau: Array, tau2: Array) -> Array | float:
-    """``KSD`` from (expected) gap^2 tau^2, tau and tau^2; rounding below zero is cut off."""
-    e0, e2, f0, f2, h2 = _moments(kernel, v, scale)
-    value = (gap2 + 0.5 * v * tau2) * e0 - 0.25 * tau2 * e2 + 2.0 * tau * f2 - 2.0 * f0 - 4.0 * h2
+def _weighed(kernel: str, v: Array, scale: Array, g2: Array, b2: Array) -> Array | float:
+    """``KSD = g^2 E0 + b^2 M`` from (expected) g^2 and b^2."""
+    e0, m = _moments(kernel, v, scale)
+    value = np.asarray(g2 * e0 + b2 * m)
     if not np.isfinite(value).all():
         raise InvalidDistribution("the discrepancy is too large for double precision; give less extreme variances.")
-    value = np.asarray(np.maximum(value, 0.0))
     return float(value) if value.ndim == 0 else value
 
 
@@ -230,8 +224,16 @@ def _positive(values: ArrayLike, name: str) -> Array:
     return np.asarray(as_positive(values, name).reshape(np.shape(values)))
 
 
+def _numbers(values: ArrayLike, name: str) -> Array:
+    """Real numbers of any shape."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise InvalidDistribution(f"{name} must be real numbers, not of type {array.dtype}.")
+    return array.astype(np.float64)
+
+
 def _finite(values: ArrayLike, name: str) -> Array:
-    array = np.asarray(values, float)
+    array = _numbers(values, name)
     if not np.isfinite(array).all():
         raise InvalidDistribution(f"{name} has an entry that is not finite; give real numbers.")
     return array

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
 from steering.stein.checks import Array, ahead, as_counts, as_pmf, finite, first_where, least, same_outcomes
@@ -123,7 +123,7 @@ def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: Kern
     return np.asarray(finite((kappa + np.swapaxes(kappa, -1, -2)) / 2, "the Stein kernel"))
 
 
-def warn_if_stuck(operator: Operator, p: Array) -> None:
+def warn_if_stuck(operator: Operator, p: NDArray[Any]) -> None:
     """One warning when the literal operator cannot vanish on some row p, with that row and its lower
     bound.
     """
