@@ -1,0 +1,168 @@
+"""Claims about regret: DeepSea at three sparsities, prior beliefs, WideNarrow and PriorMDP, and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering.reproduction.claims.comparisons import variants_ahead
+from steering.reproduction.claims.rule import ALL, Claim, Rule, above, below, worst_below
+from steering.reproduction.fits import exponent, mean_effect
+from steering.reproduction.scale import BASELINES, MEAN_IDS, VARIANTS, Block
+from steering.reproduction.source import Source
+
+Floats = NDArray[np.float64]
+Panels = Mapping[str, Sequence[Block]]
+
+DIFFERENCE = "baseline's regret - STEERING's, paired by seed, for the baseline that comes closest"
+MARGINAL = 0.1
+"""A difference of normalised regret within ± this is called marginal."""
+AFFORDABLE = 10.0
+"""STEERING is called affordable when its run takes less than this many times PSRL's."""
+
+
+def deepsea_claims(source: Source, panels: Panels) -> list[Claim]:
+    """STEERING against all baselines at each sparsity, and how its lead grows."""
+    scores = {
+        panel: {agent: source.regret(part, agent) for agent in (*BASELINES, MEAN_IDS, *VARIANTS.values())}
+        for panel, part in panels.items()
+    }
+    found = [
+        Claim(
+            f"deepsea-{panel.split()[0]}",
+            f"STEERING outperforms all baselines on DeepSea with {panel.replace(', ', ' (')}).",
+            "Fig. 4, caption; Experiments (1); abstract",
+            f"normalised regret at the end; {DIFFERENCE}",
+            above(0),
+            variants_ahead(scores[panel], BASELINES),
+        )
+        for panel in panels
+    ]
+    low, high = scores[next(iter(panels))], scores[list(panels)[-1]]
+    lead = {
+        variant: mean_effect(
+            np.minimum(high["psrl"], high["ids"]) - high[agent] - (np.minimum(low["psrl"], low["ids"]) - low[agent])
+        )
+        for variant, agent in VARIANTS.items()
+    }
+    found.append(
+        Claim(
+            "deepsea-lead",
+            "STEERING is comparable with PSRL and IDS at low and medium sparsity; at high sparsity its lead is "
+            "significant.",
+            "Fig. 4, caption",
+            "lead over the better of PSRL and Var-IDS (normalised regret) at N = 15 minus the lead at N = 8",
+            above(0),
+            lead,
+        )
+    )
+    found.append(
+        Claim(
+            "deepsea-mean-ids",
+            "(Not in the paper.) STEERING is also ahead of the same Var-IDS planned in the posterior mean, at high "
+            "sparsity.",
+            "a control: is it the Stein information, or the model that is planned in?",
+            "normalised regret of ids:planning=mean - STEERING's at N = 15, paired by seed",
+            above(0),
+            variants_ahead(high, [MEAN_IDS]),
+        )
+    )
+    return [*found, *_growth(source, panels), _cost(source, panels)]
+
+
+def _growth(source: Source, panels: Panels) -> list[Claim]:
+    """Sublinear regret on DeepSea."""
+    worst = {}
+    for variant, agent in VARIANTS.items():
+        slopes = []
+        for part in panels.values():
+            steps, curves = source.curves(part, agent, kind="expected_regret")
+            slopes.append(exponent(steps.astype(np.float64), curves, first=steps[-1] / 10))
+        worst[variant] = worst_below(slopes)
+    return [
+        Claim(
+            "deepsea-sublinear",
+            "STEERING achieves sublinear regret.",
+            "Abstract; Theorem 3",
+            "growth exponent of expected regret over the last 90 % of the steps, the largest of N = 8, 14, 15",
+            below(0.95),
+            worst,
+        )
+    ]
+
+
+def _cost(source: Source, panels: Panels) -> Claim:
+    part = list(panels.values())[-1]
+    base = float(np.median(source.seconds(part, "psrl")))
+    ratios = {variant: mean_effect(source.seconds(part, agent) / base) for variant, agent in VARIANTS.items()}
+    return Claim(
+        "cost",
+        "STEERING is computationally affordable.",
+        "Abstract; Conclusions",
+        f"time of a run on DeepSea 15 / median time of PSRL's; affordable: below {AFFORDABLE:g}",
+        below(AFFORDABLE),
+        ratios,
+        timing=True,
+    )
+
+
+def environment_claims(source: Source, panels: Panels, wide: str, prior: str) -> list[Claim]:
+    """STEERING against all baselines on WideNarrow and PriorMDP."""
+    found = []
+    for panel, name, where in ((wide, "widenarrow", "WideNarrow"), (prior, "priormdp", "PriorMDP")):
+        agents = (*BASELINES, *VARIANTS.values())
+        scores = {agent: source.regret(panels[panel], agent, normalised=False) for agent in agents}
+        found.append(
+            Claim(
+                name,
+                f"STEERING outperforms existing baselines on {where}.",
+                "Fig. 7; appendix, last figure",
+                f"regret in units of reward at the end; {DIFFERENCE}",
+                above(0),
+                variants_ahead(scores, BASELINES),
+            )
+        )
+    return found
+
+
+def prior_claims(scores: Mapping[str, Mapping[str, Floats]]) -> list[Claim]:
+    """Strong and weak prior beliefs."""
+    strong, weak = scores["strong"], scores["weak"]
+    where = "Fig. 6, caption"
+    return [
+        Claim(
+            "prior-ids-marginal",
+            "With a strong prior belief IDS has only a marginal benefit over PSRL.",
+            f"{where}; section 2.1, L2",
+            f"normalised regret of PSRL - that of Var-IDS; marginal: within ± {MARGINAL:g}",
+            Rule(-MARGINAL, MARGINAL),
+            {ALL: mean_effect(strong["psrl"] - strong["ids"])},
+        ),
+        Claim(
+            "prior-strong",
+            "With a strong prior belief STEERING is significantly better than PSRL and IDS.",
+            where,
+            f"normalised regret after 10,000 steps; {DIFFERENCE}",
+            above(0),
+            variants_ahead(strong, ("psrl", "ids")),
+        ),
+        Claim(
+            "prior-weak",
+            "With a weak prior belief STEERING performs favourably too.",
+            where,
+            f"normalised regret after 10,000 steps; {DIFFERENCE}",
+            above(0),
+            variants_ahead(weak, ("psrl", "ids")),
+        ),
+        Claim(
+            "prior-mean-ids",
+            "(Not in the paper.) With a strong prior belief STEERING is also ahead of Var-IDS planned in the "
+            "posterior mean.",
+            "a control",
+            "normalised regret of ids:planning=mean - STEERING's, paired by seed",
+            above(0),
+            variants_ahead(strong, [MEAN_IDS]),
+        ),
+    ]

@@ -1,0 +1,86 @@
+"""Claims about existing algorithms under sparse rewards (the paper's Fig. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering.reproduction.claims.rule import ALL, Claim, above, below, worst_above
+from steering.reproduction.fits import Effect, exponent, mean_effect
+from steering.reproduction.scale import BASELINES, Block
+from steering.reproduction.source import Source
+
+Floats = NDArray[np.float64]
+
+ALMOST_LINEAR = 0.9
+"""Regret growing with at least this power of time is called almost linear."""
+OTHERS = ("q_learning", "bayesian_q", "ube", "mm")
+TEST = "growth exponent of expected regret over the last 90 % of the steps"
+
+
+def dense_sparse_claims(source: Source, panels: Mapping[str, Sequence[Block]]) -> list[Claim]:
+    """What happens when rewards become sparse."""
+    dense, sparse = panels.values()
+    growth = {agent: _growth(source, sparse, agent) for agent in (*OTHERS, "psrl")}
+    worse = [mean_effect(source.regret(sparse, agent) - source.regret(dense, agent)) for agent in BASELINES]
+    return [
+        Claim(
+            "sparse-linear",
+            "With sparse rewards regret becomes almost linear for all algorithms except PSRL.",
+            "Fig. 2, caption; section 2",
+            f"{TEST}: the smallest of {', '.join(OTHERS)}",
+            above(ALMOST_LINEAR),
+            {ALL: worst_above([growth[agent] for agent in OTHERS])},
+        ),
+        Claim(
+            "sparse-psrl",
+            "With sparse rewards the regret of PSRL is not linear.",
+            "Fig. 2, caption; section 2",
+            f"{TEST}, of PSRL at N = 8",
+            below(ALMOST_LINEAR),
+            {ALL: growth["psrl"]},
+        ),
+        Claim(
+            "sparse-worse",
+            "Performance degrades from dense to sparse rewards.",
+            "Section 2, Fig. 2a to 2b",
+            "normalised regret with sparse - with dense rewards; of all baselines the one with the least difference",
+            above(0),
+            {ALL: worst_above(worse)},
+        ),
+    ]
+
+
+def _growth(source: Source, part: Sequence[Block], agent: str) -> Effect:
+    steps, curves = source.curves(part, agent, kind="expected_regret")
+    return exponent(steps.astype(np.float64), curves, first=steps[-1] / 10)
+
+
+def psrl_claims(sizes: Floats, scores: Sequence[Floats]) -> list[Claim]:
+    """PSRL at growing N; `scores` holds the normalised regret of every run at each size."""
+    places = np.repeat(sizes, [len(part) for part in scores])
+    slope = np.polynomial.polynomial.polyfit
+    rng = np.random.Generator(np.random.PCG64(0))
+    draws = np.stack([part[rng.integers(part.size, size=(2000, part.size))].mean(axis=1) for part in scores])
+    low, high = np.quantile(slope(sizes, draws, 1)[1], [0.025, 0.975])
+    value = slope(places, np.concatenate(list(scores)), 1)[1]
+    return [
+        Claim(
+            "psrl-degrades",
+            "PSRL degrades as sparsity grows.",
+            "Fig. 2c",
+            f"slope of normalised regret against N, N = {sizes[0]:g} to {sizes[-1]:g}",
+            above(0),
+            {ALL: Effect(float(value), float(low), float(high))},
+        ),
+        Claim(
+            "psrl-suffers",
+            "Even PSRL suffers badly in very sparse settings.",
+            "Section 2",
+            "normalised regret at the largest N (1: earns nothing); badly: above 0.9",
+            above(0.9),
+            {ALL: mean_effect(scores[-1])},
+        ),
+    ]

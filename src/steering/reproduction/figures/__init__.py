@@ -1,0 +1,1 @@
+"""One file for each figure: `needs` (which runs), `data` (tables), `draw` and `figures` (drawings), `CHAPTER`."""

@@ -1,0 +1,162 @@
+"""How fast the Stein discrepancy falls (the paper's Lemma 1: E[DSD^2] = O(S^2 A / k), so the Stein information too).
+
+Two checks. *Rows*: n samples of one known row, the posterior after them, and the discrepancy between the row and a
+posterior draw; no agent is involved. One row has 8 outcomes of positive probability, the other is DeepSea's: 2 of 8.
+*Runs*: the Stein information gain K_k of the k-th plan along runs of STEERING on DeepSea 8.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from steering.figures.files import new_figure
+from steering.reproduction import looks, panels
+from steering.reproduction.chapter import Chapter, Chart, Tables
+from steering.reproduction.claims.theory import rate_claims
+from steering.reproduction.scale import VARIANTS, Block, Scale, traced
+from steering.reproduction.source import Source, stacked
+from steering.results import curve_interval
+from steering.stein import SteinSupportWarning, discrepancy
+
+Floats = NDArray[np.float64]
+
+N = 8
+SAMPLES = np.unique(np.geomspace(10, 10_000, 13).astype(int))
+REPETITIONS = 200
+OPERATORS = {"barker": "sound operator (barker)", "difference": "literal operator (difference)"}
+ROWS = {"full": "8 of 8 outcomes possible", "sparse": "2 of 8 outcomes possible"}
+SHOWN = 100
+SEED = 20230
+
+
+def blocks(scale: Scale) -> list[Block]:
+    """All variants on DeepSea 8."""
+    return [traced(f"deepsea:{N}", tuple(VARIANTS.values()), scale.steps, tuple(range(scale.trace_seeds)))]
+
+
+def row_discrepancies(operator: str, row: str) -> Floats:
+    """DSD(p, q) between a row p and posterior draws q after n samples of it, (repetitions, numbers of samples)."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(SEED, spawn_key=(list(ROWS).index(row),))))
+    p = rng.dirichlet(np.ones(N)) if row == "full" else np.eye(N)[0] / N + np.eye(N)[2] * (1 - 1 / N)
+    counts = np.stack([rng.multinomial(n, p, size=REPETITIONS) for n in SAMPLES], axis=1)
+    gammas = rng.standard_gamma(1.0 + counts)
+    q = np.maximum(gammas / gammas.sum(axis=-1, keepdims=True), 1e-300)
+    with warnings.catch_warnings():
+        # That the literal operator does not vanish on sparse rows is what is shown here.
+        warnings.simplefilter("ignore", SteinSupportWarning)
+        value: Floats = np.asarray(discrepancy(p, q / q.sum(axis=-1, keepdims=True), operator=operator))
+    return value
+
+
+def gains(source: Source, variant: str) -> Floats:
+    """Stein information gain of every plan, (runs, plans)."""
+    return stacked(source.traces(blocks(source.scale), VARIANTS[variant]), "gain")
+
+
+def data(source: Source) -> Tables:
+    """Rows: operator, row, x (samples), mean, low, high. Runs: agent, x (plan), mean, low, high."""
+    rows = []
+    for operator in OPERATORS:
+        for row in ROWS:
+            mean, low, high = curve_interval(row_discrepancies(operator, row))
+            fixed = {"operator": operator, "row": row}
+            rows.append(pd.DataFrame({**fixed, "x": SAMPLES, "mean": mean, "low": low, "high": high}))
+    runs = []
+    for variant, agent in VARIANTS.items():
+        values = gains(source, variant)
+        at = np.unique(np.geomspace(1, values.shape[1], min(SHOWN, values.shape[1])).round().astype(int))
+        runs.append(panels.rows_of("Stein information gain of a plan", agent, at, values[:, at - 1]))
+    return {"rows": pd.concat(rows, ignore_index=True), "runs": pd.concat(runs, ignore_index=True)}
+
+
+def _row_style(operator: str, row: str) -> dict[str, Any]:
+    return {
+        "color": "#D55E00" if operator == "barker" else "#0072B2",
+        "linestyle": "-" if row == "full" else "--",
+        "label": f"{OPERATORS[operator]}, {ROWS[row]}",
+    }
+
+
+def draw_rows(axes: Axes, table: pd.DataFrame) -> None:
+    """Discrepancy against number of samples, and a line of slope -1."""
+    for (operator, row), part in table.groupby(["operator", "row"], sort=False):
+        style = _row_style(str(operator), str(row))
+        axes.plot(part["x"], part["mean"], linewidth=1.5, **style)
+        axes.fill_between(part["x"], part["low"], part["high"], color=style["color"], alpha=0.15, linewidth=0)
+    first = table[(table["operator"] == "barker") & (table["row"] == "full")].iloc[0]
+    _slope(axes, table["x"].min(), table["x"].max(), first["mean"])
+    axes.set_xlabel("samples of the row")
+    axes.set_ylabel("DSD between the row and a posterior draw")
+    axes.set_title("one row, sampled n times", fontsize="medium")
+    axes.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16))
+
+
+def _slope(axes: Axes, begin: float, end: float, height: float) -> None:
+    axes.plot([begin, end], [height, height * begin / end], color="black", linestyle=":", label="slope -1")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.grid(alpha=0.25)
+
+
+def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
+    """Rows and runs side by side."""
+    figure = new_figure(10.4, 5.6)
+    left, right = figure.subplots(1, 2)
+    draw_rows(left, tables["rows"])
+    runs = tables["runs"]
+    panels.draw(right, runs)
+    first = runs[runs["agent"] == "steering"].iloc[0]
+    _slope(right, float(runs["x"].min()), float(runs["x"].max()), float(first["mean"]))
+    right.set_xlabel("plan k (one every N + 1 steps)")
+    right.set_ylabel("Stein information gain of the plan")
+    right.set_title(f"runs on DeepSea {N} ({scale.remark(int(runs['seeds'].max()))})", fontsize="medium")
+    right.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    figure.suptitle(
+        f"Decay of the Stein discrepancy ({scale.name}; band: 95 % bootstrap of the mean)", fontsize="medium"
+    )
+    return {"rates": figure}
+
+
+def charts(tables: Tables) -> list[Chart]:
+    """Both, interactive."""
+    series = [
+        {
+            "name": style["label"],
+            "colour": style["color"],
+            "dash": looks.DASHES[style["linestyle"]],
+            "hidden": False,
+            **{column: panels.short(part[column]) for column in ("x", "mean", "low", "high")},
+        }
+        for (operator, row), part in tables["rows"].groupby(["operator", "row"], sort=False)
+        for style in [_row_style(str(operator), str(row))]
+    ]
+    rows = panels.chart(tables["runs"].iloc[:0], "One row", xlabel="samples", ylabel="DSD", log="xy")
+    rows["panels"] = [{"title": "one row, sampled n times", "series": series}]
+    runs = panels.chart(tables["runs"], "Runs", xlabel="plan", ylabel="Stein information gain", log="xy")
+    return [rows, runs]
+
+
+CHAPTER = Chapter(
+    name="rates",
+    title="Theory: how fast the discrepancy falls",
+    paper="Lemma 1",
+    text="The lemma says that the squared discrepancy falls as 1/k. With the sound operator it does, row by row. The "
+    "literal operator does not vanish on rows with impossible outcomes, whatever the number of samples.",
+    needs=blocks,
+    data=data,
+    figures=figures,
+    charts=charts,
+    claims=lambda source, tables: rate_claims(
+        SAMPLES.astype(np.float64),
+        {(operator, row): row_discrepancies(operator, row) for operator in OPERATORS for row in ROWS},
+        {variant: gains(source, variant) for variant in VARIANTS},
+    ),
+)

@@ -1,0 +1,61 @@
+"""Regret of all algorithms on DeepSea at low, medium and high sparsity, N = 8, 14, 15 (the paper's Fig. 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
+
+from steering.reproduction import panels
+from steering.reproduction.chapter import Chapter, Chart, Tables
+from steering.reproduction.claims.regret import deepsea_claims
+from steering.reproduction.scale import AGENTS, Block, Scale
+from steering.reproduction.source import Source
+
+LEVELS = {"low sparsity, N = 8": 8, "medium sparsity, N = 14": 14, "high sparsity, N = 15": 15}
+TITLE = "Regret on DeepSea"
+
+
+def deepsea(n: int, scale: Scale, options: str = "", agents: tuple[str, ...] = AGENTS) -> Block:
+    """Agents on DeepSea n, with the steps and seeds of most figures."""
+    return Block((f"deepsea:{n}{options}",), agents, scale.steps, tuple(range(scale.seeds)))
+
+
+def blocks(scale: Scale) -> dict[str, list[Block]]:
+    """One panel a level of sparsity."""
+    return {panel: [deepsea(n, scale)] for panel, n in LEVELS.items()}
+
+
+def needs(scale: Scale) -> list[Block]:
+    """All agents at all levels."""
+    return [block for part in blocks(scale).values() for block in part]
+
+
+def data(source: Source) -> Tables:
+    """Regret over time."""
+    return {"curves": panels.curves(source, blocks(source.scale), AGENTS)}
+
+
+def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
+    """Three panels."""
+    title = f"DeepSea at three levels of sparsity ({scale.remark()}; band: 95 % bootstrap of the mean)"
+    return {"regret": panels.sheet(tables["curves"], title, share_y=True)}
+
+
+def charts(tables: Tables) -> list[Chart]:
+    """The same, interactive."""
+    return [panels.chart(tables["curves"], TITLE)]
+
+
+CHAPTER = Chapter(
+    name="regret",
+    title=TITLE,
+    paper="Figure 4",
+    text="Cumulative regret to an oracle that follows the optimal policy, divided by the oracle's total reward: 1 "
+    "means that nothing was earned.",
+    needs=needs,
+    data=data,
+    figures=figures,
+    charts=charts,
+    claims=lambda source, tables: deepsea_claims(source, blocks(source.scale)),
+)

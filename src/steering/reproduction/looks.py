@@ -1,0 +1,40 @@
+"""Names, colours and line styles of the agents of the reproduction: one look for each, in every figure."""
+
+from __future__ import annotations
+
+from steering.figures import style
+from steering.reproduction.scale import MEAN_IDS, VARIANTS
+
+LABELS = {
+    VARIANTS["default"]: "STEERING, default",
+    VARIANTS["sound"]: "STEERING, paper made sound",
+    VARIANTS["literal"]: "STEERING, literal paper",
+    "ids": "Var-IDS",
+    MEAN_IDS: "Var-IDS, mean model",
+    "bayesian_q": "Bayesian Q-learning",
+}
+LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", MEAN_IDS: "--"}
+DASHES = {"-": "", "--": "6 4", ":": "1.5 3", "-.": "8 3 2 3"}
+"""Line styles of matplotlib as `stroke-dasharray` of SVG."""
+
+BAND = "95 % bootstrap interval of the mean over seeds"
+
+
+def label(agent: str) -> str:
+    """Name for a legend."""
+    return LABELS.get(agent, style.label(agent))
+
+
+def colour(agent: str) -> str:
+    """Colour of an agent (Okabe and Ito: safe for colour-blind readers)."""
+    return style.colour(agent)
+
+
+def line(agent: str) -> str:
+    """Line style of an agent: variants of one algorithm share the colour and differ in it."""
+    return LINES.get(agent, "-")
+
+
+def dash(agent: str) -> str:
+    """Line style of an agent as `stroke-dasharray`."""
+    return DASHES[line(agent)]
