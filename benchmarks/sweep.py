@@ -2,7 +2,8 @@
 
     python -m benchmarks sweep          (or python -m benchmarks.sweep --quick)
 
-Speed is given as ratios within one run. *Overhead* is scheduling plus storing: processor time of the coordinating
+Speed is given as ratios within one run, beside the ratio that plain processes without any engine reach on the same
+machine at the same time: on a busy one neither can be two. *Overhead* is scheduling plus storing: processor time of the coordinating
 process (handing out, receiving, checksums, writing) plus the time in which workers packed results, as a share of the
 time inside the runs themselves. Starting workers, which import the compiler, is paid once and is shown apart.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -57,8 +59,38 @@ def timed(wanted: dict, workers: int, **options) -> Timed:
     return Timed(seconds, overhead, share, report.first_batch)
 
 
+PLAIN = """
+import sys, time
+import steering
+steering.run("deepsea:8", "psrl", steps=1000, seeds=2)
+print("ready", flush=True)
+sys.stdin.readline()
+began = time.perf_counter()
+steering.run("deepsea:8", "psrl", steps=1000, seeds=int(sys.argv[1]))
+print(time.perf_counter() - began)
+"""
+
+
+def plain(seeds: int, processes: int) -> float:
+    """Seconds of the same runs without any engine, in so many processes at once that know nothing of each other."""
+    command = [sys.executable, "-c", PLAIN, str(seeds // processes)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(processes)]
+    for process in running:
+        process.stdout.readline()
+    return max(float(out.split()[-1]) for out in (_go(running)))
+
+
+def _go(running) -> list[str]:
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [process.communicate()[0] for process in running]
+
+
 def throughput(seeds: int) -> list[Row]:
     wanted = {**RUNS, "seeds": seeds}
+    ceiling = plain(seeds, 1) / plain(seeds, 2)
     one = timed(wanted, 1)
     two = timed(wanted, 2)
     with dask_cluster() as address:
@@ -66,6 +98,7 @@ def throughput(seeds: int) -> list[Row]:
         cluster = timed(wanted, 2, scheduler=address)
     runs = f"{seeds} PSRL runs of 1000 steps on DeepSea 8"
     return [
+        row("two plain processes against one: what this machine can give", f"{ceiling:.2f} x"),
         row(f"{runs}: two processes against one", f"{one.seconds / two.seconds:.2f} x", "1.8 x"),
         row("two workers: share of time running or packing", f"{100 * two.busy:.0f} %", "90 %"),
         row("scheduling and storing, share of the runs", f"{100 * two.overhead:.1f} %", "10 %"),

@@ -40,9 +40,9 @@ def test_batches_follow_time_and_end_small():
     plan = read_sweep(WANTED).plan
     sizes = _Sizes(plan)
     pending = range(len(plan))
-    assert 24 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 26  # half a second at the 20 ms guessed for a run
+    assert 48 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 51  # a second at the 20 ms guessed for a run
     sizes.known = {0: 1e-6}
-    assert 499 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 501
+    assert 998 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 1001
     assert sizes.end_of_batch(pending, 0, 1e6, 2) == 2000  # never more than fit in memory
     last = len(plan) - 12
     assert sizes.end_of_batch(pending, last, 1e6, 2) - last == 6  # the end is shared, but not cut to pieces

@@ -2,6 +2,6 @@
 
 from steering.experiments.bayesian import BayesianRegret, bayesian_regret
 from steering.experiments.engine import Report, sweep
-from steering.experiments.runner import run
+from steering.experiments.runner import Interrupted, run
 
-__all__ = ["BayesianRegret", "Report", "bayesian_regret", "run", "sweep"]
+__all__ = ["BayesianRegret", "Interrupted", "Report", "bayesian_regret", "run", "sweep"]

@@ -2,7 +2,7 @@
 
 - What is done is read from the store, never remembered: a restart does what is missing.
 - Batches are sized by time: tiny runs travel together, so that handing out and storing cost little, and a batch is
-  short (half a second at first, up to half a minute in a sweep of hours), so that little is lost with a worker.
+  short (a second at first, up to half a minute in a sweep of hours), so that little is lost with a worker.
 - A cell that fails is tried again on its own, `retries` times, then quarantined with its traceback; all others go on.
 - The numbers of a cell depend on its configuration and seed only, so executors, workers, batches and restarts change
   neither a number nor a row.
@@ -26,7 +26,7 @@ from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep
 from steering.results.store import DiskFull, Store
 
-FIRST_SECONDS = 0.5
+FIRST_SECONDS = 1.0
 SHORTEST_SECONDS = 0.1
 LONGEST_SECONDS = 30.0
 MAX_BATCH_CELLS = 2000

@@ -111,7 +111,8 @@ class LocalExecutor:
     """A number of worker processes on this machine, one thread each."""
 
     def __init__(self, workers: int, limits: Limits, setup: Setup) -> None:
-        self.slots = self.workers = workers
+        self.workers = workers
+        self.slots = 2 * workers  # the next batch is at hand when a worker is free
         self._limits = limits
         self._setup = setup
         self._nursery = Nursery(limits, setup)
