@@ -3,7 +3,7 @@
     python -m benchmarks sweep          (or python -m benchmarks.sweep --quick)
 
 Speed is given as ratios within one run, beside the ratio that plain processes without any engine reach on the same
-machine at the same time: on a busy one neither can be two. *Overhead* is scheduling plus storing: processor time of the coordinating
+machine: on a busy one neither can be two. *Overhead* is scheduling plus storing: processor time of the coordinating
 process (handing out, receiving, checksums, writing) plus the time in which workers packed results, as a share of the
 time inside the runs themselves. Starting workers, which import the compiler, is paid once and is shown apart.
 """
