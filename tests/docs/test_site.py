@@ -9,6 +9,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -21,7 +22,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "docs" / "_site"
 PACKAGES = ["steering"] + [
-    f"steering.{name}" for name in ("agents", "beliefs", "envs", "experiments", "mdp", "results", "stein")
+    f"steering.{name}"
+    for name in ("agents", "beliefs", "envs", "experiments", "mdp", "reproduction", "results", "stein")
 ]
 # Attributes with which a page makes a browser fetch something at once.
 FETCHES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src")}
@@ -202,6 +204,20 @@ def test_the_architecture_page_names_every_folder() -> None:
     folders = {path.parent.name for path in (ROOT / "src" / "steering").glob("*/__init__.py")}
     assert len(folders) >= 9
     assert [name for name in sorted(folders) if f"`{name}/`" not in text] == []
+
+
+def test_the_architecture_page_draws_the_layers_that_are_checked() -> None:
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    drawn = [f"    {layer.replace('steering.', '')}\n" for layer in rules[0]["layers"]]
+    assert "".join(drawn) in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_no_page_waits_for_its_numbers() -> None:
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        left = re.findall(
+            r"^[A-Z_]{4,}$|\b(?:TODO|TBD|FIXME|XXX)\b", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        assert left == [], f"{page.name} still says {left[0]}"
 
 
 # The tools that build it ----------------------------------------------------------------------------------------------
