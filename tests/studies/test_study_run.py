@@ -15,11 +15,13 @@ from steering.experiments.studies.run import comparison_sweep, reward_scale, see
 from steering.experiments.sweep_file import read_sweep
 from steering.results import load
 
+ALL = (OURS, "q_learning", "psrl")
+CLASS = ("priormdp:3,2,seed=0", "priormdp:3,2,seed=1")
 SMALL = Design(
     "small",
     (
-        Cell("DeepSea 4", ("deepsea:4",), steps=600, seeds=4, tuning=2),
-        Cell("class", ("priormdp:3,2,seed=0", "priormdp:3,2,seed=1"), steps=200, seeds=2, tuning=1, prior={"eta": 3.0}),
+        Cell("DeepSea 4", ("deepsea:4",), steps=600, seeds=4, tuning=2, families=ALL),
+        Cell("class", CLASS, steps=200, seeds=2, tuning=1, prior={"eta": 3.0}, families=ALL),
     ),
     (
         Family(OURS, ("steering",)),

@@ -251,7 +251,8 @@ class Display:
         text = f"cells, {failed} failed" if failed else "cells"
         self._bar.update(self._task, total=report.cells, completed=report.done + failed, description=text)
         now = time.monotonic()
-        self._first = self._first or (now, report.done)
+        if self._first is None or report.done < self._first[1]:  # the first look, or another sweep
+            self._first = (now, report.done)
         if not err.is_terminal and (now - self._last > PLAIN_SECONDS or report.complete):
             self._last = now
             since = now - self._first[0]
