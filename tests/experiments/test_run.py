@@ -195,6 +195,8 @@ def test_progress_counts_the_seeds() -> None:
         ("deepsea:8", "psrl", {"seeds": [0, "1"]}, InvalidOption, "seed '1'"),
         ("deepsea:8", "psrl", {"windows": 0}, InvalidOption, "windows"),
         ("deepsea:8", "psrl", {"snapshots": 0}, InvalidOption, "snapshots"),
+        ("deepsea:8", "psrl", {"record": 5}, InvalidOption, "record is 5"),
+        ("deepsea:8", "psrl", {"steps": 10**12}, InvalidOption, "use fewer steps"),
         ("deepsea:8", "psrl", {"record": "everything"}, InvalidOption, "record has 'everything'"),
         ("deepsea:8", "psrl", {"colour": 1}, UnknownName, "option of agent"),
     ],

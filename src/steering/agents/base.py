@@ -200,6 +200,6 @@ def in_range(name: str, value: float, low: float, high: float = np.inf, *, open_
     """Refuse a number outside [low, high], or (low, high] with `open_low`; NaN is always outside."""
     fits = low < value <= high if open_low else low <= value <= high
     if not fits or not np.isfinite(value):
-        border = "above" if open_low else "at least"
+        border = "a finite number above" if open_low else "a finite number of at least"
         upper = "" if high == np.inf else f" and at most {high:g}"
         raise InvalidOption(f"{name} is {value}; it must be {border} {low:g}{upper}.")

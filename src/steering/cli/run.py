@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from steering.agents import Agent
     from steering.envs import Environment
     from steering.results import RunResults
-
-BYTES_PER_STEP = 24
-"""Rewards, their expectations and the oracle's rewards are kept for every step of every seed."""
 
 NARROW = 70
 """Columns of a terminal below which the table leaves out reward and time."""
@@ -57,10 +53,11 @@ def run_command(
 
     steering run gym:FrozenLake-v1 -a psrl -a q_learning --json
 
-    Ctrl-C stops; agents that are finished are reported and written.
+    Ctrl-C stops; runs that are finished are reported and written.
     """
     from steering.agents import make_agent
     from steering.envs import make_env
+    from steering.experiments.runner import refuse_too_long
     from steering.experiments.seeds import checked_seeds
 
     environment = make_env(env)
@@ -71,7 +68,7 @@ def run_command(
         raise InvalidOption(f"--steps is {steps}; it must be at least 1.")
     if seeds < 1:
         raise InvalidOption(f"--seeds is {seeds}; it must be at least 1.")
-    _refuse_too_long(steps, seeds, len(learners))
+    refuse_too_long(steps, seeds * len(learners))
     made = _prepared(out_dir) if out_dir is not None else []
     finished: list[RunResults] = []
     try:
@@ -82,7 +79,8 @@ def run_command(
     if finished:
         _report(finished, out_dir, as_json)
     if not complete:
-        err.print(f"interrupted: {len(finished)} of {plural(len(learners), 'agent')} finished.", highlight=False)
+        done = sum(len(one.seeds) for one in finished)
+        err.print(f"interrupted: {done} of {plural(len(learners) * seeds, 'run')} finished.", highlight=False)
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
@@ -105,16 +103,6 @@ def _refuse_twice(learners: list[Agent]) -> None:
     for number, name in enumerate(names):
         if name in names[:number]:
             raise InvalidOption(f"agent '{name}' is given twice; runs with the same seeds are identical, so keep one.")
-
-
-def _refuse_too_long(steps: int, seeds: int, agents: int) -> None:
-    needed = BYTES_PER_STEP * steps * seeds * agents
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise InvalidOption(
-            f"{steps} steps x {seeds} seeds x {plural(agents, 'agent')} take {needed / 1e9:,.0f} GB to keep, and this "
-            f"machine has {memory / 1e9:,.0f} GB; use fewer steps, seeds or agents."
-        )
 
 
 def _prepared(directory: Path) -> list[Path]:
@@ -148,7 +136,7 @@ def _run_all(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from steering.agents import describe_agent
-    from steering.experiments import run
+    from steering.experiments import Interrupted, run
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
@@ -164,6 +152,9 @@ def _run_all(
                     bar.update(task, completed=before + done)
 
                 finished.append(run(environment, learner, steps=steps, seeds=seeds, progress=report))
+        except Interrupted as stop:
+            finished.append(stop.results)
+            return False
         except KeyboardInterrupt:
             return False
     return True
@@ -202,9 +193,8 @@ def results_table(runs: list[RunResults], rows: list[dict[str, Any]], *, narrow:
     for heading in headings[:shown]:
         table.add_column(heading, justify="right")
     for one, row in zip(runs, rows, strict=True):
-        # One seed says nothing about spread.
-        interval = f"{_number(row['low'])} to {_number(row['high'])}" if len(one.seeds) > 1 else "-"
-        reward = f"{one.rewards.sum(axis=1).mean():,.1f}"
+        interval = "-" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}"
+        reward = f"{row['reward']:,.1f}"
         cells = (_number(row["mean"]), interval, reward, f"{1000 * row['seconds']:,.1f}")
         table.add_row(one.agent, *cells[:shown])
     return table

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -186,7 +187,10 @@ def _id_options(env: gymnasium.Env[Any, Any]) -> dict[str, Any] | None:
 
 def _make(env_id: str, kwargs: dict[str, Any]) -> gymnasium.Env[Any, Any]:
     try:
-        return gymnasium.make(env_id, **kwargs)
+        with warnings.catch_warnings():
+            # Gymnasium warns of old versions before it refuses them; the refusal says it in one sentence.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return gymnasium.make(env_id, **kwargs)
     except SteeringError:
         raise
     except Exception as error:  # whatever a constructor raises for a wrong option

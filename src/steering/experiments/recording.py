@@ -45,7 +45,10 @@ class Wanted:
     @classmethod
     def checked(cls, record: Iterable[str], environment: Environment, steps: int, snapshots: int) -> Wanted:
         """Check names against `RECORDS` and against what the environment can give."""
-        names = {record} if isinstance(record, str) else set(record)
+        try:
+            names = {record} if isinstance(record, str) else set(record)
+        except TypeError:
+            raise InvalidOption(f"record is {record!r}; give names from: {', '.join(RECORDS)}.") from None
         for name in names:
             if name not in RECORDS:
                 raise InvalidOption(f"record has '{name}'; choose from: {', '.join(RECORDS)}.")

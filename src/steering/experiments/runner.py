@@ -7,6 +7,7 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ from steering.results import RunResults
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Progress = Callable[[int, int], None]
+
+BYTES_PER_STEP = 56
+"""What a run keeps of each step: states, actions, rewards and what the oracle gets."""
 
 LEARNING_BLOCK = 1024
 """Steps that an agent without plans makes at once; any value gives the same numbers."""
@@ -95,13 +99,28 @@ def run(
         environment.horizon,
         environment.max_iterations,
     )
+    refuse_too_long(steps, len(chosen))
     world = _World(environment, steps)
-    runs = []
-    for done, seed in enumerate(chosen):
-        runs.append(_one_run(world, learner, problem, seed, edges, wanted))
-        if progress is not None:
-            progress(done + 1, len(chosen))
+    runs: list[_Run] = []
+    try:
+        for seed in chosen:
+            runs.append(_one_run(world, learner, problem, seed, edges, wanted))
+            if progress is not None:
+                progress(len(runs), len(chosen))
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        finished = _collect(environment, learner, chosen[: len(runs)], world, runs, edges)
+        raise Interrupted(finished) from None
     return _collect(environment, learner, chosen, world, runs, edges)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `run`; `results` holds the seeds that were finished."""
+
+    def __init__(self, results: RunResults) -> None:
+        super().__init__(f"{len(results.seeds)} seeds were finished")
+        self.results = results
 
 
 class _World:
@@ -262,6 +281,17 @@ def _collect(
         },
         **(collect(recorders) if recorders else {}),
     )
+
+
+def refuse_too_long(steps: int, runs: int) -> None:
+    """Refuse records that this machine cannot hold, before hours are spent on them."""
+    needed = BYTES_PER_STEP * steps * runs
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise InvalidOption(
+            f"{steps} steps x {runs} runs take {needed / 1e9:,.0f} GB to keep, and this machine has "
+            f"{memory / 1e9:,.0f} GB; use fewer steps or runs."
+        )
 
 
 def checked_count(name: str, value: Any) -> None:

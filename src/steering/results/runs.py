@@ -24,6 +24,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+MEASURES = (
+    "reward",
+    "realised_regret",
+    "expected_regret",
+    "normalised_regret",
+    "normalised_expected_regret",
+)
+
+
 @dataclass(frozen=True)
 class QSnapshots:
     """Beliefs about Q at chosen times: arrays (seeds, times, layers, S, A), NaN where an action is not allowed."""
@@ -184,13 +193,15 @@ class RunResults:
         return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, object]:
-        """Mean over seeds of the headline measure, with a 95 % bootstrap interval.
+        """Mean over seeds of the headline measure with a 95 % bootstrap interval, and means of all measures.
 
-        The measure is normalised regret where it exists, else raw regret, else reward.
+        The headline measure is normalised regret where it exists, else raw regret, else reward.
         """
         table = self.table()
         measure = next(m for m in ("normalised_regret", "realised_regret", "reward") if m in table)
         mean, low, high = mean_interval(table[measure].to_numpy(dtype=np.float64))
+        alone = len(self.seeds) == 1
+        means = {column: float(table[column].mean()) for column in MEASURES if column in table}
         return {
             "environment": self.environment,
             "agent": self.agent,
@@ -198,8 +209,10 @@ class RunResults:
             "steps": self.steps,
             "measure": measure,
             "mean": mean,
-            "low": low,
-            "high": high,
+            # One seed says nothing about spread.
+            "low": None if alone else low,
+            "high": None if alone else high,
+            **means,
             # The median: the first run of a process may have waited for the compiler.
             "seconds": float(np.median(self.seconds)),
         }
