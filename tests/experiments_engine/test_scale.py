@@ -45,7 +45,7 @@ def test_batches_follow_time_and_end_small():
     assert 998 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 1001
     assert sizes.end_of_batch(pending, 0, 1e6, 2) == 2000  # never more than fit in memory
     last = len(plan) - 12
-    assert sizes.end_of_batch(pending, last, 1e6, 2) - last == 6  # the end is shared, but not cut to pieces
+    assert 3 <= sizes.end_of_batch(pending, last, 1e6, 2) - last <= 6  # the end is shared, but not cut to pieces
     sizes.known = {99: 1.0}
     assert sizes.end_of_batch(pending, last, 0.0, 2) - last == 1  # a long run travels alone
 

@@ -136,9 +136,11 @@ def status(directory: Annotated[Path, typer.Argument(help="Results directory.")]
     out.print(table)
     for one in now["failures"][:20]:
         where = f"{one['environment']}, {one['agent']}, seed {one['seed']}"
-        out.print(f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", markup=False)
+        out.print(
+            f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", markup=False, soft_wrap=True
+        )
     for name, reason in now["problems"][:20]:
-        out.print(f"not a whole shard: {name}: {reason}", markup=False)
+        out.print(f"not a whole shard: {name}: {reason}", markup=False, soft_wrap=True)
     if len(now["versions"]) > 1:
         out.print(f"computed by different versions: {', '.join(now['versions'])}", markup=False)
 
