@@ -17,16 +17,21 @@ from steering.stein.errors import InvalidDistribution
 
 Array = NDArray[np.float64]
 
+#: What rows with too few samples get.
+EMPTY = {"error": math.nan, "nan": math.nan, "zero": 0.0}
 #: Rows of probabilities may miss one by this much (single-precision input passes).
 SUM_TOLERANCE = 1e-6
 
 
 def as_floats(values: ArrayLike, name: str) -> Array:
-    """Array of doubles with at least one axis; anything that is not numeric is refused."""
+    """Array of doubles with at least one axis; anything that is not a real number is refused."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidDistribution(f"{name} is not an array of numbers; give a list or array of numbers.") from None
+        raise InvalidDistribution(f"{name} is not an array of real numbers; give a list or array of them.") from None
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InvalidDistribution(
             f"{name} has shape {array.shape}; its last axis must run over the outcomes, at least one of them."
@@ -55,7 +60,7 @@ def as_pmf(values: ArrayLike, name: str) -> Array:
         miss = abs(float(total) - 1.0)
     else:
         total = np.add.reduce(p, -1)
-        miss = float(np.abs(total - 1.0).max())
+        miss = float(np.abs(total - 1.0).max(initial=0.0))
     if not (miss <= SUM_TOLERANCE and least(p) >= 0.0):
         _refuse_pmf(p, total, name)
     return p
@@ -89,10 +94,10 @@ def as_counts(values: ArrayLike, name: str = "counts") -> Array:
 
 
 def least(values: NDArray[Any]) -> float:
-    """Smallest entry of an array without NaN; for single rows a list is several times faster than `ndarray.min`."""
-    if values.ndim == 1 and values.size <= 64:
+    """Smallest entry of an array without NaN (infinity if it is empty); for single rows a list is faster than NumPy."""
+    if values.ndim == 1 and 0 < values.size <= 64:
         return float(min(values.tolist()))
-    return float(np.minimum.reduce(values, None))
+    return float(np.minimum.reduce(values, None)) if values.size else math.inf
 
 
 def ahead(values: NDArray[Any]) -> NDArray[Any]:
@@ -129,6 +134,56 @@ def as_whole(value: Any, name: str, smallest: int) -> int:
     return int(value)
 
 
+def as_generator(rng: Any) -> np.random.Generator:
+    """Generator for a seed or a generator."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"rng must be a seed (a whole number from 0 on) or a NumPy Generator, not {rng!r}."
+        ) from None
+
+
+def samples_needed(statistic: str) -> int:
+    """One sample for the V-statistic, two for the U-statistic; anything else is refused."""
+    if statistic not in ("V", "U"):
+        raise InvalidOption(f"statistic must be 'V' or 'U', not {statistic!r}.")
+    return 1 if statistic == "V" else 2
+
+
+def enough_samples(n: float, statistic: str) -> None:
+    """Refuse fewer samples than the statistic needs."""
+    need = samples_needed(statistic)
+    if n < need:
+        raise InvalidDistribution(
+            f"the data has {int(n)} samples and the {statistic}-statistic needs {need}; add some."
+        )
+
+
+def rows_with_enough(n: Array, statistic: str, empty: str) -> tuple[Array, NDArray[np.bool_] | None]:
+    """Sample sizes to divide by, and which rows have too few samples for the statistic (None for no row).
+
+    With ``empty="error"`` such rows are refused, with ``"nan"`` and ``"zero"`` the caller fills them in (`filled`).
+    """
+    need = samples_needed(statistic)
+    if empty not in EMPTY:
+        raise InvalidOption(f"empty must be 'error', 'nan' or 'zero', not {empty!r}.")
+    few = n < need
+    if not few.any():
+        return n, None
+    if empty == "error":
+        raise InvalidDistribution(
+            f"row {first_where(few)} has {int(n[few][0])} samples and the {statistic}-statistic needs {need};"
+            " leave out rows with fewer, or pass empty='nan' or empty='zero'."
+        )
+    return np.where(few, need, n), few
+
+
+def filled(value: Array, few: NDArray[np.bool_] | None, empty: str) -> Array:
+    """The value with NaN or zero in the rows that have too few samples."""
+    return value if few is None else np.where(few, EMPTY[empty], value)
+
+
 def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:
     """Both arrays must have the same number of outcomes and leading axes that broadcast."""
     if a.shape[-1] != b.shape[-1]:
@@ -145,12 +200,15 @@ def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:
             ) from None
 
 
-def finite(value: Any, what: str) -> Any:
-    """Refuse a result that overflowed instead of returning it."""
+def finite(value: Any, what: str, bounded: bool = False) -> Any:
+    """Refuse a result that overflowed instead of returning it; `bounded` operators overflow for other reasons."""
     if not (math.isfinite(value) if np.ndim(value) == 0 else np.isfinite(value).all()):
         raise InvalidDistribution(
-            f"{what} is too large for double precision because the model has extremely small"
-            f" probabilities where"
-            " the data has mass; use operator='barker', which is bounded."
+            f"{what} is too large for double precision; "
+            + (
+                "give a kernel with smaller entries."
+                if bounded
+                else "the model has extremely small probabilities there, so use operator='barker', which is bounded."
+            )
         )
     return value

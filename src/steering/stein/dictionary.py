@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_floats, as_pmf, as_whole, finite
-from steering.stein.discrepancy import KernelLike, overflow_is_refused, warn_if_stuck
+from steering.stein.checks import Array, as_floats, as_pmf, as_whole, enough_samples, finite
+from steering.stein.discrepancy import KernelLike, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.joint import InputKernel, input_kernels, model_rows
-from steering.stein.kernels import TwoParameter, get_kernel
+from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
 from steering.stein.operators import Operator, get_operator
 
 Sample = int | Sequence[int]
@@ -64,14 +64,13 @@ class Dictionary:
         self.operator.check(self.q)
         #: Rows without a model (actions that are not allowed): nothing can be added there.
         self._blank = ~(table != 0).any(-1)
-        self.inputs = self.q.shape[:-1]
-        factors = input_kernels(input_kernel, self.inputs)
+        factors = input_kernels(input_kernel, self.q.shape[:-1])
         if not all(isinstance(f, TwoParameter) for f in factors):
             raise InvalidOption("a Dictionary needs a named input kernel, such as 'exp-hamming'; not a Gram matrix.")
         self._factors = [f for f in factors if isinstance(f, TwoParameter)]
         self._self_weight = float(np.prod([f.a + f.b for f in self._factors]))
-        axes = range(len(self.inputs))
-        self._subsets = [c for k in range(len(self.inputs) + 1) for c in itertools.combinations(axes, k)]
+        inputs = len(factors)
+        self._subsets = [c for k in range(inputs + 1) for c in itertools.combinations(range(inputs), k)]
         self.counts: NDArray[np.int64] = np.zeros(self.q.shape, dtype=np.int64)
         self.refresh()
 
@@ -84,26 +83,21 @@ class Dictionary:
         counts = self.counts.astype(float)
         flow = self.operator.flow(counts, self.q) if self.n else np.zeros_like(counts)
         self._sums = {axes: flow.sum(axes, keepdims=True) if axes else flow.copy() for axes in self._subsets}
-        image = flow
-        for axis, factor in enumerate(self._factors):
-            image = np.moveaxis(factor.apply(np.moveaxis(image, axis, -1)), -1, axis)
-        self._total = float(np.vdot(self.kernel.apply(flow), image))
+        self._total = float(np.vdot(self.kernel.apply(flow), apply_factors(flow, self._factors)))
         own = counts * self.operator.self_similarity(self.q, self.kernel) if self.n else counts
         self._own = self._self_weight * float(own.sum())
 
     @property
     def v_statistic(self) -> float:
         """V-statistic of what is in the dictionary."""
-        if self.n < 1:
-            raise InvalidDistribution("the dictionary is empty, so it has no V-statistic; add a sample first.")
+        enough_samples(self.n, "V")
         warn_if_stuck(self.operator, self.counts)
         return float(finite(self._total / self.n**2, "the V-statistic"))
 
     @property
     def u_statistic(self) -> float:
         """U-statistic of what is in the dictionary."""
-        if self.n < 2:
-            raise InvalidDistribution("the U-statistic needs two samples; add more first.")
+        enough_samples(self.n, "U")
         warn_if_stuck(self.operator, self.counts)
         return float(finite((self._total - self._own) / (self.n * (self.n - 1)), "the U-statistic"))
 
@@ -188,7 +182,7 @@ class Dictionary:
             weight = float(np.prod([f.b if i in axes else f.a for i, f in enumerate(self._factors)]))
             where = tuple(0 if i in axes else x[i] for i in range(len(x)))
             near += weight * self._sums[axes][where]
-        with overflow_is_refused(self.operator):
+        with np.errstate(over="ignore", invalid="ignore"):
             similar, own = float(image @ near), self._self_weight * float(image @ row)
         finite(similar + own, "the Stein kernel of a sample")
         return similar, own

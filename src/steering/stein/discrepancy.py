@@ -21,20 +21,28 @@ and then a
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steering.errors import InvalidOption
-from steering.stein.checks import Array, ahead, as_counts, as_pmf, finite, first_where, least, same_outcomes
-from steering.stein.errors import InvalidDistribution, SteinSupportWarning
+from steering.stein.checks import (
+    Array,
+    ahead,
+    as_counts,
+    as_pmf,
+    enough_samples,
+    filled,
+    finite,
+    least,
+    rows_with_enough,
+    same_outcomes,
+)
+from steering.stein.errors import SteinSupportWarning
 from steering.stein.kernels import BaseKernel, get_kernel
 from steering.stein.operators import Operator, get_operator
 
 KernelLike = str | BaseKernel | ArrayLike
-_NOTHING = nullcontext()
 
 
 def discrepancy(
@@ -66,8 +74,9 @@ def discrepancy(
     same_outcomes(p, q, "p", "q")
     op.check(q)
     warn_if_stuck(op, p)
-    with overflow_is_refused(op):
-        return _scalar(finite(op.form(op.flow(p, q), base), "the discrepancy"))
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused below
+        value = op.form(op.flow(p, q), base)
+    return _scalar(finite(value, "the discrepancy", not op.needs_full_support))
 
 
 def discrepancy_from_counts(
@@ -76,6 +85,7 @@ def discrepancy_from_counts(
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
+    empty: Literal["error", "nan", "zero"] = "error",
 ) -> Array | float:
     """V- or U-statistic of the samples that the counts summarise.
 
@@ -90,26 +100,28 @@ def discrepancy_from_counts(
         Models; leading axes broadcast with those of counts.
     statistic
         ``"V"`` needs one sample a row, ``"U"`` two.
+    empty
+        What rows with fewer get: an error for all, NaN, or zero.
     """
     op, base = get_operator(operator), get_kernel(kernel)
-    need = _samples_needed(statistic)
     counts, q = as_counts(counts), as_pmf(q, "q")
     same_outcomes(counts, q, "counts", "q")
     op.check(q)
     n = np.add.reduce(counts, -1)
-    if not (n if counts.ndim == 1 else least(n)) >= need:
-        raise InvalidDistribution(
-            f"row {first_where(np.atleast_1d(n < need))} has {int(least(n))} samples and the {statistic}-statistic"
-            f" needs {need}; leave out rows with fewer."
-        )
+    few = None
+    if counts.ndim > 1 or empty != "error":
+        n, few = rows_with_enough(np.asarray(n), statistic, empty)
+    else:
+        enough_samples(n, statistic)
     warn_if_stuck(op, counts)
-    with overflow_is_refused(op):
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused below
         if statistic == "V":
             value = op.form(op.flow(counts, q), base) / (n * n)
         else:
             total, own = op.sums(counts, q, base)
             value = (total - own) / (n * (n - 1.0))
-    return _scalar(finite(value, f"the {statistic}-statistic"))
+    finite(value, f"the {statistic}-statistic", not op.needs_full_support)
+    return _scalar(filled(value, few, empty))
 
 
 def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming") -> Array:
@@ -120,40 +132,26 @@ def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: Kern
     t = op.generator(q)
     with np.errstate(over="ignore", invalid="ignore"):
         kappa = base.apply(t) @ np.swapaxes(t, -1, -2)
-    return np.asarray(finite((kappa + np.swapaxes(kappa, -1, -2)) / 2, "the Stein kernel"))
+    kappa = (kappa + np.swapaxes(kappa, -1, -2)) / 2
+    return np.asarray(finite(kappa, "the Stein kernel", not op.needs_full_support))
 
 
 def warn_if_stuck(operator: Operator, p: NDArray[Any]) -> None:
-    """One warning when the literal operator cannot vanish on some row p, with that row and its lower
-    bound.
-    """
+    """Give the `SteinSupportWarning` when the literal operator cannot vanish on some row p."""
     if operator.vanishes_on_sparse or least(p) > 0:
         return
-    stuck = ((p == 0) & (ahead(p) > 0)).any(-1)
-    if not np.any(stuck):
-        return
-    warn_stuck(operator.name, "" if p.ndim == 1 else f" of row {first_where(np.asarray(stuck))}")
+    if ((p == 0) & (ahead(p) > 0)).any():
+        warn_stuck(operator.name)
 
 
-def warn_stuck(name: str, row: str) -> None:
-    """Give the `SteinSupportWarning` (Python shows it once for each place that calls)."""
+def warn_stuck(name: str) -> None:
+    """Give the `SteinSupportWarning`; its text never changes, so Python shows it once for each place that calls."""
     warnings.warn(
         f"operator '{name}' cannot vanish on data that misses an outcome whose cyclic successor it has: the"
-        f" discrepancy{row} stays away from zero for every model; use operator='barker' on sparse rows.",
+        " discrepancy stays away from zero for every model; use operator='barker' on sparse rows.",
         SteinSupportWarning,
         stacklevel=4,
     )
-
-
-def overflow_is_refused(operator: Operator) -> AbstractContextManager[object]:
-    """No floating-point warnings where `finite` looks at the result; bounded operators have none to give."""
-    return np.errstate(over="ignore", invalid="ignore") if operator.needs_full_support else _NOTHING
-
-
-def _samples_needed(statistic: str) -> int:
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
-    return 1 if statistic == "V" else 2
 
 
 def _scalar(value: Array) -> Array | float:

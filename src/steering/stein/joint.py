@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_floats, as_pmf, finite, first_where
+from steering.stein.checks import Array, as_counts, as_floats, as_pmf, enough_samples, finite, first_where
 from steering.stein.discrepancy import KernelLike, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
-from steering.stein.kernels import BaseKernel, get_kernel
+from steering.stein.kernels import BaseKernel, apply_factors, get_kernel
 from steering.stein.operators import Operator, get_operator
 
 #: A kernel name for all input coordinates, or one kernel for each of them.
@@ -64,17 +64,11 @@ def joint_discrepancy(
         ``"V"`` or ``"U"``.
     """
     op, base = get_operator(operator), get_kernel(kernel)
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
     table = as_counts(counts)
     model = model_rows(q, table)
     op.check(model)
     n = float(table.sum())
-    need = 1 if statistic == "V" else 2
-    if n < need:
-        raise InvalidDistribution(
-            f"the dictionary has {int(n)} samples and the {statistic}-statistic needs {need}; add some."
-        )
+    enough_samples(n, statistic)
     warn_if_stuck(op, table)
     factors = input_kernels(input_kernel, table.shape[:-1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -141,7 +135,4 @@ def input_kernels(kernel: InputKernel, shape: tuple[int, ...]) -> list[BaseKerne
 
 
 def _joint_form(u: Array, base: BaseKernel, factors: list[BaseKernel]) -> float:
-    image = base.apply(u)
-    for axis, factor in enumerate(factors):
-        image = np.moveaxis(factor.apply(np.moveaxis(image, axis, -1)), -1, axis)
-    return float(np.vdot(u, image))
+    return float(np.vdot(u, apply_factors(base.apply(u), factors)))

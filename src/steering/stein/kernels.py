@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,6 +63,11 @@ class TwoParameter(BaseKernel):
 
     a: float
     b: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("a", self.a), ("b", self.b)):
+            if not (math.isfinite(value) and value >= 0):
+                raise InvalidOption(f"{name} = {value} makes a I + b 11' no kernel; give finite a >= 0 and b >= 0.")
 
     def apply(self, w: Array) -> Array:
         """``a w + b (sum w) 1``."""
@@ -103,7 +108,7 @@ class GramKernel(BaseKernel):
         scale = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
         if np.abs(matrix - matrix.T).max() > 1e-10 * scale:
             raise InvalidOption("the Gram matrix is not symmetric; give (L + L') / 2.")
-        matrix = (matrix + matrix.T) / 2
+        matrix = matrix / 2 + matrix.T / 2
         least = float(np.linalg.eigvalsh(matrix)[0])
         if least < -1e-10 * scale * len(matrix):
             raise InvalidOption(
@@ -132,6 +137,13 @@ class GramKernel(BaseKernel):
     def strictly_positive(self) -> bool:
         """Smallest eigenvalue clear of rounding."""
         return self._least > 1e-12
+
+
+def apply_factors(values: Array, factors: Sequence[BaseKernel], first: int = 0) -> Array:
+    """Product kernel ``K_1 (x) K_2 (x) ...``: factor i applied along axis `first` + i."""
+    for axis, factor in enumerate(factors, first):
+        values = np.moveaxis(factor.apply(np.moveaxis(values, axis, -1)), -1, axis)
+    return values
 
 
 _KERNELS: dict[str, Callable[[int], TwoParameter]] = {}

@@ -80,16 +80,17 @@ class Operator:
         What users write as ``operator=``.
     needs_full_support
         Refuse q with zeros.
-    relabelling_invariant
-        The discrepancy does not depend on how outcomes are numbered.
     vanishes_on_sparse
         The discrepancy can reach zero on rows p with zeros.
+    alpha_above
+        Under a Dirichlet posterior the expected discrepancy is finite where alpha is above this (and its sampling
+        variance where alpha is above twice this); 0 for operators that are bounded.
     """
 
     name: str
     needs_full_support: bool = False
-    relabelling_invariant: bool = True
     vanishes_on_sparse: bool = True
+    alpha_above: float = 0.0
 
     def generator(self, q: Array) -> Array:
         """``T_q`` of shape (..., S, S): row y is what one sample y adds to ``w``."""
@@ -145,12 +146,14 @@ class Difference(Operator):
 
     name: str = "difference"
     needs_full_support: bool = True
-    relabelling_invariant: bool = False
     vanishes_on_sparse: bool = False
+    alpha_above: float = 2.0
 
     def flow(self, p: Array, q: Array) -> Array:
         """``w`` in O(S)."""
-        return np.asarray(ahead(p) - p * self._ratio(q))
+        ratio = self._ratio(q)
+        overflow = not math.isfinite(float(np.add.reduce(ratio, None)))
+        return np.asarray(ahead(p) - (_product(p, ratio) if overflow else p * ratio))
 
     def flow_from_logs(self, p: Array, log_q: Array) -> Array:
         """As `flow`; a ratio that overflows plays no role where p = 0."""
@@ -185,8 +188,10 @@ class Difference(Operator):
         """Both sums in O(S) for one q and a named kernel."""
         if q.ndim > 1 or not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().sums(counts, q, kernel)
-        r = self._ratio(q)
-        return kernel.quadratic(ahead(counts) - counts * r), np.asarray(counts @ self._own(r, kernel))
+        own = self._own(self._ratio(q), kernel)
+        if not math.isfinite(float(np.add.reduce(own))):
+            return kernel.quadratic(self.flow(counts, q)), np.asarray(_product(counts, own).sum(-1))
+        return kernel.quadratic(self.flow(counts, q)), np.asarray(counts @ own)
 
     @staticmethod
     def _own(r: Array, kernel: TwoParameter) -> Array:
@@ -207,16 +212,16 @@ class Reversible(Operator):
     name
         What users write.
     resistance
-        The symmetric function ``1 / c(q(y), q(z))``; it returns a new array, zero only where no flow is
-        meant.
+        The symmetric function ``1 / c(q(y), q(z))``; it returns a new array, zero only where no flow is meant.
     scale_free
-        The resistance is proportional to the scale of q: true for the locally balanced ones.
+        The resistance is proportional to the scale of q: true for the locally balanced ones. Tried out at a few
+        points, as is the symmetry.
     needs_full_support
         Whether the resistance is zero where only one probability is.
     shortcut
         Optional O(S) formula for ``w`` over all pairs.
-    edges
-        Pairs (i, j), i < j, that exchange mass; None for all.
+    edges, size
+        Pairs (i, j), i < j, that exchange mass, and the number of outcomes; None for all pairs of any number.
     """
 
     name: str
@@ -226,6 +231,30 @@ class Reversible(Operator):
     shortcut: Callable[[Array, Array], Array] | None = None
     edges: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
     size: int | None = None
+
+    def __post_init__(self) -> None:
+        a, b = np.array([0.2, 1e-5, 0.7]), np.array([0.5, 0.3, 0.7])
+        there, back, half = (
+            np.asarray(self.resistance(x.copy(), y.copy())) for x, y in ((a, b), (b, a), (a / 2, b / 2))
+        )
+        what = f"the resistance of operator '{self.name}'"
+        if there.shape != a.shape or there.dtype != np.float64:
+            raise InvalidOption(f"{what} must return an array of floats in the shape of its arguments, q(y) and q(z).")
+        if not (np.isfinite(there) & (there > 0)).all():
+            raise InvalidOption(f"{what} is {there[~(there > 0)][:1]} for positive probabilities; it must be positive.")
+        if not np.allclose(there, back, rtol=1e-9, atol=0.0):
+            raise InvalidOption(f"{what} is not symmetric, so Stein's identity would fail; make r(a, b) = r(b, a).")
+        if self.scale_free and not np.allclose(half, there / 2, rtol=1e-9, atol=0.0):
+            raise InvalidOption(f"{what} does not halve when both probabilities do; pass scale_free=False.")
+
+    @property
+    def alpha_above(self) -> float:  # type: ignore[override]
+        """Twice the k with which ``T[y, z] = q(z) c(y, z)`` grows as ``(q(y) / q(z))^-k``; 0 for bounded operators."""
+        if not self.scale_free:
+            return 0.0
+        small = np.array([1e-200])
+        power = float(np.log(self.resistance(small, np.ones(1)))[0] / np.log(small)[0])
+        return round(2.0 * power, 3)
 
     def on(self, graph: Any) -> Reversible:
         """The same operator with flow only between neighbours.
@@ -271,8 +300,8 @@ class Reversible(Operator):
             return self._edge_flow(p, q)
         if self.shortcut is not None:
             return self.shortcut(p, q)
-        if p.ndim == 1 and q.ndim == 1:
-            return self._pair_flow(p, q)
+        if q.ndim == 1:  # many rows share one matrix
+            return self._pair_flow(p, q) if p.ndim == 1 else np.asarray(p @ self.generator(q))
         p, q = np.broadcast_arrays(p, q)
         return _in_blocks(self._pair_flow, p, q)
 

@@ -4,10 +4,11 @@ r"""Vectors of d categorical coordinates, y = (y_1, ..., y_d) with y_i out of n_
 
     w_i(z) = p(v_i z) - p(z) q(v_i z) / q(z),      DSD = sum_i w_i' L w_i,
 
-and the reversible operators exchange mass between vectors that differ in one coordinate (`hamming_graph`).
-The kernels are
-products over coordinates, ``exp(-H)``, ``exp(-H/d)`` or delta, so L is applied one axis at a time: O(d^2 n_1
-... n_d).
+and the reversible operators exchange mass between vectors that differ in one coordinate (`hamming_graph`). ``gibbs``
+is the Gibbs sampler: each coordinate is drawn anew from its conditional,
+``w(z) = sum_i (q(z_i | z_-i) p(z_-i) - p(z))``; for one coordinate that is ``q - p``. (`gibbs.on(hamming_graph(sizes))`
+weighs neighbours by q itself instead.) The kernels are products over coordinates, ``exp(-H)``, ``exp(-H/d)`` or delta,
+so L is applied one axis at a time: O(d^2 n_1 ... n_d).
 
 Two ways in: tables p, counts and q with one axis for each coordinate (`vector_discrepancy`,
 `vector_discrepancy_from_counts`), or samples and an unnormalised log pmf for spaces too large to list
@@ -16,15 +17,14 @@ Two ways in: tables p, counts and q with one axis for each coordinate (`vector_d
     kappa(x, x') = sum_i l_-i [ f(x_i, x'_i) (1 + r_i(x) r_i(x')) - r_i(x') f(v^-1 x_i, x'_i) - r_i(x) f(x_i,
     v^-1 x'_i) ],
 
-f the factor of one coordinate, l_-i the product of the others, r_i(x) = q(v_i x) / q(x). Zero if and only if
-p = q for q > 0
-(``difference``, ``sqrt``) and for every q whose support is connected by single-coordinate moves (``barker``,
-``min``, ``gibbs``).
+f the factor of one coordinate, l_-i the product of the others, r_i(x) = q(v_i x) / q(x). Zero if and only if p = q
+for q > 0 (all operators), and with zeros in q (``barker``, ``min``, ``gibbs``) when its support is connected by
+single-coordinate moves and every other vector is one such move away from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -32,11 +32,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_floats, as_pmf, finite, first_where
+from steering.stein.checks import Array, as_counts, as_floats, as_pmf, enough_samples, finite, first_where
 from steering.stein.discrepancy import warn_stuck
 from steering.stein.errors import InvalidDistribution
-from steering.stein.kernels import TwoParameter, get_kernel
-from steering.stein.operators import Operator, Reversible, get_operator
+from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
+from steering.stein.operators import Operator, Reversible, get_operator, gibbs
 
 _BLOCK = 200_000
 
@@ -58,7 +58,10 @@ def vector_discrepancy(
     """Population discrepancy of tables p and q, one axis for each coordinate."""
     table, model = _tables(p, q, "p")
     as_pmf(table.ravel(), "p")
-    return _form(table, model, operator, kernel, "the discrepancy")
+    op = _local(operator, model)
+    _warn_if_stuck(op, table)
+    value = _form(table, model, op, _factor(kernel, table.ndim))
+    return float(finite(value, "the discrepancy", not op.needs_full_support))
 
 
 def vector_discrepancy_from_counts(
@@ -68,20 +71,23 @@ def vector_discrepancy_from_counts(
     kernel: str | TwoParameter = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
 ) -> float:
-    """V- or U-statistic (U for ``difference`` only) from a table of counts, one axis for each coordinate."""
+    """V- or U-statistic from a table of counts, one axis for each coordinate.
+
+    The U-statistic also needs kappa(x, x) of each cell x with samples: k of them cost as much as k V-statistics.
+    """
     table, model = _tables(as_counts(counts), q, "counts")
-    n = _enough(float(table.sum()), statistic)
-    total = _form(table, model, operator, kernel, f"the {statistic}-statistic")
+    n = float(table.sum())
+    enough_samples(n, statistic)
+    op, factor = _local(operator, model), _factor(kernel, table.ndim)
+    _warn_if_stuck(op, table)
+    total = float(_form(table, model, op, factor))
     if statistic == "V":
-        return total / n**2
-    if get_operator(operator).name != "difference":
-        raise InvalidOption("the U-statistic of vectors is there for operator='difference'; use statistic='V'.")
-    factor = _factor(kernel, table.ndim)
-    own = np.zeros(table.shape)
-    for axis, size in enumerate(table.shape):
-        ratio = np.roll(model, -1, axis) / model
-        own += _own_term(factor, table.ndim, size, ratio)
-    return float(finite((total - float((table * own).sum())) / (n * (n - 1.0)), "the U-statistic"))
+        value = total / n**2
+    else:
+        cells = np.argwhere(table)
+        own = float(table[tuple(cells.T)] @ _own_terms(cells, model, op, factor))
+        value = (total - own) / (n * (n - 1.0))
+    return float(finite(value, f"the {statistic}-statistic", not op.needs_full_support))
 
 
 def vector_discrepancy_from_samples(
@@ -101,7 +107,8 @@ def vector_discrepancy_from_samples(
         Takes (m, d) vectors, returns m values of log q up to a constant; finite everywhere it is asked.
     """
     points, weight = _distinct(samples, sizes)
-    n = _enough(float(weight.sum()), statistic)
+    n = float(weight.sum())
+    enough_samples(n, statistic)
     d = points.shape[1]
     factor = _factor(kernel, d)
     ratio = _ratios(points, log_pmf, sizes)
@@ -135,44 +142,64 @@ def _factor(kernel: str | TwoParameter, d: int) -> TwoParameter:
     return factor
 
 
-def _enough(n: float, statistic: str) -> float:
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
-    need = 1 if statistic == "V" else 2
-    if n < need:
-        raise InvalidDistribution(f"there are {int(n)} samples and the {statistic}-statistic needs {need}; add some.")
-    return n
-
-
-def _form(p: Array, q: Array, operator: str | Operator, kernel: str | TwoParameter, what: str) -> float:
+def _local(operator: str | Operator, q: Array) -> Operator:
+    """The operator with flow only between vectors that differ in one coordinate, checked against q."""
     op = get_operator(operator)
-    op.check(q.ravel())
-    factor = _factor(kernel, p.ndim)
-    if op.name == "difference":
-        if any(((p == 0) & (np.roll(p, -1, axis) > 0)).any() for axis in range(p.ndim)):
-            warn_stuck(op.name, "")
-        flows = [_difference_flow(p, q, axis) for axis in range(p.ndim)]
-    elif isinstance(op, Reversible):
-        local = op if op.edges is not None else op.on(hamming_graph(p.shape))
-        flows = [local.flow(p.ravel(), q.ravel()).reshape(p.shape)]
-    else:
+    if isinstance(op, Reversible) and op.edges is None and op is not gibbs:
+        op = op.on(hamming_graph(q.shape))
+    if not isinstance(op, Reversible) and op.name != "difference":
         raise InvalidOption(
             f"operator '{op.name}' has no form for vectors; use difference, barker, min, sqrt or gibbs."
         )
+    op.check(q.ravel())
+    return op
+
+
+def _warn_if_stuck(op: Operator, p: Array) -> None:
+    if op.name == "difference" and any(((p == 0) & (np.roll(p, -1, axis) > 0)).any() for axis in range(p.ndim)):
+        warn_stuck(op.name)
+
+
+def _form(p: Array, q: Array, op: Operator, factor: TwoParameter) -> Array:
+    """``sum_i w_i' L w_i`` for tables p with any leading axes; what overflows is refused by the caller."""
+    first, d = p.ndim - q.ndim, q.ndim
+    total = np.zeros(p.shape[:first])
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(finite(sum(_quadratic(w, factor) for w in flows), what))
+        for w in _flows(p, q, op):
+            image = apply_factors(w, [factor] * d, first)
+            total += (w * image).reshape(*total.shape, -1).sum(-1)
+    return total
 
 
-def _difference_flow(p: Array, q: Array, axis: int) -> Array:
-    with np.errstate(over="ignore"):
-        return np.asarray(np.roll(p, -1, axis) - p * (np.roll(q, -1, axis) / q))
+def _flows(p: Array, q: Array, op: Operator) -> Iterator[Array]:
+    """The vectors w: one for each coordinate (difference), or one for all."""
+    axes = range(-q.ndim, 0)
+    if op.name == "difference":
+        for axis in axes:
+            yield np.roll(p, -1, axis) - np.where(p > 0, p * (np.roll(q, -1, axis) / q), 0.0)
+    elif op is gibbs:
+        w = np.zeros(p.shape)
+        for axis in axes:
+            line = q.sum(axis, keepdims=True)
+            # z_i ~ q(. | z_-i); a line that q forbids has no conditional, so nothing moves along it
+            inside = np.divide(q, line, out=np.zeros(q.shape), where=line > 0)
+            w += inside * p.sum(axis, keepdims=True) - p * (line > 0)
+        yield w
+    else:
+        flat = p.reshape(*p.shape[: p.ndim - q.ndim], q.size)
+        yield op.flow(flat, q.ravel()).reshape(p.shape)
 
 
-def _quadratic(w: Array, factor: TwoParameter) -> float:
-    image = w
-    for axis in range(w.ndim):
-        image = np.moveaxis(factor.apply(np.moveaxis(image, axis, -1)), -1, axis)
-    return float(np.vdot(w, image))
+def _own_terms(cells: NDArray[np.int64], q: Array, op: Operator, factor: TwoParameter) -> Array:
+    """``kappa(x, x)`` of each listed cell: the form at a point mass, in blocks of cells."""
+    out = np.empty(len(cells))
+    step = max(1, _BLOCK // q.size)
+    for start in range(0, len(cells), step):
+        part = cells[start : start + step]
+        points = np.zeros((len(part), *q.shape))
+        points[(np.arange(len(part)), *part.T)] = 1.0
+        out[start : start + step] = _form(points, q, op, factor)
+    return out
 
 
 def _own_term(factor: TwoParameter, d: int, size: int, ratio: Array) -> Array:
