@@ -182,7 +182,7 @@ def test_bad_continuous_input() -> None:
         stein.ksd(np.zeros((3, 2)), np.zeros((2, 2)))
     with pytest.raises(InvalidDistribution, match="not finite"):
         stein.ksd([np.nan], [0.0])
-    with pytest.raises(InvalidDistribution, match="two points"):
+    with pytest.raises(InvalidDistribution, match="needs 2"):
         stein.ksd([0.0], [0.0], statistic="U")
     with pytest.raises(InvalidOption, match="'V' or 'U'"):
         stein.ksd([0.0], [0.0], statistic="X")

@@ -119,10 +119,11 @@ def test_bad_gram_matrices(matrix: np.ndarray, message: str) -> None:
 
 def test_literal_operator_warns_once_on_rows_it_cannot_vanish_on() -> None:
     p, q = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), np.full(3, 1 / 3)
-    with pytest.warns(SteinSupportWarning, match="row \\[0\\].*barker") as record:
+    with pytest.warns(SteinSupportWarning, match="barker") as record:
         value = stein.discrepancy(p, q, "difference")
     assert len(record) == 1
     assert record[0].filename == __file__
+    assert "[" not in str(record[0].message)  # nothing that changes from call to call, so that Python shows it once
     # the bound of the warning: w(z) = p(v z) wherever p(z) = 0
     assert (value >= (1 - np.exp(-1)) * np.array([0.25, 1.0])).all()
     with warnings.catch_warnings():
@@ -155,7 +156,7 @@ def test_literal_operator_keeps_its_floor_however_much_data() -> None:
         ((np.full((2, 3), 1 / 3), np.full((4, 3), 1 / 3)), "do not broadcast"),
         ((1.0, [1.0]), "last axis"),
         (([], []), "at least one"),
-        (([0.5, "a"], [0.5, 0.5]), "not an array of numbers"),
+        (([0.5, "a"], [0.5, 0.5]), "not an array of real numbers"),
     ],
 )
 def test_bad_probabilities(arguments: tuple, message: str) -> None:

@@ -8,7 +8,7 @@ from scipy import integrate, special
 
 import steering.stein as stein
 from steering.errors import InvalidOption
-from steering.stein.errors import DivergentExpectation, InvalidDistribution
+from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
 from steering.stein.posterior import log_gamma_draw
 from steering.stein.ratios import gamma_ratio_mean, gamma_rule
 
@@ -106,6 +106,24 @@ def test_operators_without_a_closed_form_use_monte_carlo_and_say_how_well() -> N
     gram = np.eye(3) + 0.5
     near = stein.posterior_information(alpha, kernel=gram, rng=0, draws=2000)
     np.testing.assert_allclose(near, stein.posterior_information(alpha, kernel="delta"), rtol=0.2)
+
+
+def test_standard_error_that_does_not_exist_is_not_given_silently() -> None:
+    """Draws of the literal operator have finite variance only for alpha > 4, of sqrt for alpha > 2."""
+    for operator, alpha in (("difference", 3.0), ("sqrt", 1.5)):
+        with pytest.warns(InfiniteVarianceWarning, match="barker") as record:
+            stein.posterior_information(np.full(3, alpha), operator=operator, draws=100, rng=0, return_error=True)
+        assert record[0].filename == __file__
+        stein.posterior_information(np.full(3, 4.5), operator=operator, draws=100, rng=0, return_error=True)
+    stein.posterior_information([0.5, 0.5], draws=100, rng=0, return_error=True)  # barker is bounded
+
+
+def test_limits_belong_to_the_operator_not_to_its_name() -> None:
+    own = stein.Reversible("sqrt of my own", lambda a, b: np.sqrt(a) * np.sqrt(b), needs_full_support=True)
+    assert own.alpha_above == 1.0
+    with pytest.raises(DivergentExpectation, match="not above 1"):
+        stein.posterior_information([3.0, 3.0, 0.5], operator=own, draws=100, rng=0)
+    assert stein.get_operator("min").alpha_above == stein.get_operator("gibbs").alpha_above == 0.0
 
 
 def test_gibbs_with_any_kernel_is_exact() -> None:

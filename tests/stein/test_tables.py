@@ -73,7 +73,14 @@ def test_sparse_input_is_checked() -> None:
         ({"support": [[2, 2]]}, InvalidDistribution, "twice"),
         ({"support": [0, 1]}, InvalidDistribution, "two-dimensional"),
         ({"q_rest": [0.3]}, InvalidDistribution, "sums to 1.2"),
-        ({"q_support": [[1.2, -0.6]]}, InvalidDistribution, "negative"),
+        ({"q_support": [[1.2, -0.6]]}, InvalidDistribution, r"q_support\[0, 1\] is -0.6"),
+        ({"q_support": [[np.nan, 0.4]]}, InvalidDistribution, r"q_support\[0, 0\] is nan"),
+        ({"q_rest": [np.inf]}, InvalidDistribution, r"q_rest\[0\] is inf"),
+        ({"counts": [[1, 3, 2]]}, InvalidDistribution, r"counts has shape \(1, 3\)"),
+        ({"q_support": [0.2, 0.4]}, InvalidDistribution, r"q_support has shape \(2,\)"),
+        ({"q_rest": [0.2, 0.2]}, InvalidDistribution, r"q_rest has shape \(2,\)"),
+        ({"n_states": 4.5}, InvalidOption, "n_states must be a whole number"),
+        ({"empty": "foo"}, InvalidOption, "empty must be"),
         ({"counts": [[0, 0]]}, InvalidDistribution, "0 samples"),
         ({"counts": [[1, -3]]}, InvalidDistribution, "is -3"),
         ({"kernel": np.eye(4)}, InvalidOption, "Gram"),
@@ -300,8 +307,8 @@ def test_dictionary_says_when_the_literal_operator_cannot_vanish() -> None:
 def test_dictionary_mistakes_are_named() -> None:
     kept = stein.Dictionary([0.5, 0.5])
     for call, error, message in (
-        (lambda: kept.v_statistic, InvalidDistribution, "empty"),
-        (lambda: kept.u_statistic, InvalidDistribution, "two samples"),
+        (lambda: kept.v_statistic, InvalidDistribution, "0 samples and the V-statistic needs 1"),
+        (lambda: kept.u_statistic, InvalidDistribution, "0 samples and the U-statistic needs 2"),
         (lambda: kept.add(2), InvalidDistribution, "outside"),
         (lambda: kept.add((0, 1)), InvalidDistribution, "1 whole numbers"),
         (lambda: kept.remove(0), InvalidDistribution, "not in the dictionary"),

@@ -11,7 +11,13 @@ from __future__ import annotations
 from steering.stein.continuous import ksd, ksd_gaussian, normal_gamma_information
 from steering.stein.dictionary import Dictionary
 from steering.stein.discrepancy import discrepancy, discrepancy_from_counts, stein_kernel
-from steering.stein.errors import DivergentExpectation, InvalidDistribution, RareOutcomeWarning, SteinSupportWarning
+from steering.stein.errors import (
+    DivergentExpectation,
+    InfiniteVarianceWarning,
+    InvalidDistribution,
+    RareOutcomeWarning,
+    SteinSupportWarning,
+)
 from steering.stein.fit import FitTest, goodness_of_fit, transition_goodness_of_fit
 from steering.stein.joint import joint_discrepancy, joint_population
 from steering.stein.kernels import GramKernel, TwoParameter, get_kernel, kernel_names, register_kernel
@@ -31,6 +37,7 @@ __all__ = [
     "DivergentExpectation",
     "FitTest",
     "GramKernel",
+    "InfiniteVarianceWarning",
     "InvalidDistribution",
     "Operator",
     "RareOutcomeWarning",

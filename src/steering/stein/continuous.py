@@ -34,8 +34,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering.errors import InvalidOption, unknown_name
-from steering.stein.checks import Array, as_positive, as_scalar
+from steering.errors import unknown_name
+from steering.stein.checks import Array, as_positive, as_scalar, enough_samples
 from steering.stein.errors import InvalidDistribution
 
 Score = Callable[[Array], ArrayLike] | ArrayLike
@@ -99,10 +99,7 @@ def ksd(
     length = as_scalar(scale, "scale")
     x, s = points_and_scores(samples, score)
     n = len(x)
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
-    if statistic == "U" and n < 2:
-        raise InvalidDistribution("the U-statistic needs two points; give more.")
+    enough_samples(n, statistic)
     step = max(1, 200_000 // n)
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
         x, s = x / length, s * length  # work in units of l, then undo: u scales as l^-2

@@ -17,5 +17,9 @@ class SteinSupportWarning(UserWarning):
     """The discrepancy asked for cannot vanish on this data, whatever the model and however much of it there is."""
 
 
+class InfiniteVarianceWarning(UserWarning):
+    """A standard error was asked for of draws whose variance is infinite."""
+
+
 class RareOutcomeWarning(UserWarning):
     """The wild bootstrap was asked for with outcomes too rare for it: its p-values are then too small."""

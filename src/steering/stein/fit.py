@@ -13,13 +13,10 @@ level only where every outcome that q allows is expected often: signs cannot var
 Measured type-I error at 5 % for q = (14/15, 1/15): 0.20 at n q_y = 3, 0.13 at 5, 0.08 at 10, 0.05 at 20. Below `RARE`
 a `RareOutcomeWarning` is given.
 
-For transitions, rows are independent given how often each was visited: the statistic is ``sum_x n_x DSD_x /
-n`` (or the joint
-discrepancy of `steering.stein.joint`), and replicates redraw each row given n_x. Row p-values come along,
-with Holm's correction
-for looking at many rows. A sample of an outcome that q forbids cannot come from q: the p-value is then the
-least there is,
-whatever the statistic. The number of replicates bounds the p-value from below by 1 / (B + 1).
+For transitions, rows are independent given how often each was visited: the statistic is ``sum_x n_x DSD_x / n``, and
+replicates redraw each row given n_x. Row p-values come along, with Holm's correction for looking at many rows. A sample
+of an outcome that q forbids cannot come from q: the p-value is then the least there is, whatever the statistic. The
+number of replicates bounds the p-value from below by 1 / (B + 1).
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_pmf
+from steering.stein.checks import Array, as_counts, as_generator, as_pmf, as_whole, enough_samples
 from steering.stein.discrepancy import KernelLike, stein_kernel
 from steering.stein.errors import InvalidDistribution, RareOutcomeWarning
 from steering.stein.joint import model_rows
@@ -108,8 +105,8 @@ def goodness_of_fit(
             f"counts {table.shape} and q {model.shape} must be two vectors of one length; use"
             " transition_goodness_of_fit for tables."
         )
-    generator = _settings(statistic, method, draws, rng)
-    n = _enough(float(table.sum()), statistic)
+    generator = _settings(method, draws, rng)
+    n = _size(table, statistic)
     _warn_if_rare(method, n, model)
     kappa = stein_kernel(model, operator, kernel)
     observed = _forms(table[None, :], kappa, n, statistic)[0]
@@ -137,8 +134,8 @@ def transition_goodness_of_fit(
     model = model_rows(q, table)
     op = get_operator(operator)
     op.check(model)
-    generator = _settings("V", method, draws, rng)
-    total = _enough(float(table.sum()), "V")
+    generator = _settings(method, draws, rng)
+    total = _size(table, "V")
     visits = table.sum(-1)
     _warn_if_rare(method, visits[..., None], model)
     observed, replicates = 0.0, np.zeros(draws)
@@ -167,20 +164,19 @@ def holm(p_values: Array) -> Array:
     return out
 
 
-def _settings(statistic: str, method: str, draws: int, rng: np.random.Generator | int) -> np.random.Generator:
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
+def _settings(method: str, draws: int, rng: np.random.Generator | int) -> np.random.Generator:
     if method not in ("multinomial", "wild"):
         raise InvalidOption(f"method must be 'multinomial' or 'wild', not '{method}'.")
-    if draws < 1:
-        raise InvalidOption(f"draws must be at least 1, not {draws}; 999 is usual.")
-    return np.random.default_rng(rng)
+    as_whole(draws, "draws", 1)
+    return as_generator(rng)
 
 
-def _enough(n: float, statistic: str) -> float:
-    need = 1 if statistic == "V" else 2
-    if n < need:
-        raise InvalidDistribution(f"there are {int(n)} samples and the {statistic}-statistic needs {need}; add some.")
+def _size(counts: Array, statistic: str) -> float:
+    """Number of samples: enough for the statistic, and so many that the samplers can count to it."""
+    n = float(counts.sum())
+    enough_samples(n, statistic)
+    if n >= 2.0**53:
+        raise InvalidDistribution(f"counts add up to {n:g}, too many to draw as many again; give fewer than 2**53.")
     return n
 
 

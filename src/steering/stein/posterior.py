@@ -38,16 +38,28 @@ most draws lie below the smallest positive number, and reading them as zero woul
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, ahead, as_counts, as_positive, finite, first_where, same_outcomes
+from steering.stein.checks import (
+    Array,
+    ahead,
+    as_counts,
+    as_generator,
+    as_positive,
+    as_scalar,
+    as_whole,
+    finite,
+    first_where,
+    same_outcomes,
+)
 from steering.stein.discrepancy import KernelLike
-from steering.stein.errors import DivergentExpectation, InvalidDistribution
+from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
 from steering.stein.kernels import BaseKernel, TwoParameter, get_kernel
 from steering.stein.operators import Operator, barker, get_operator, gibbs
 from steering.stein.ratios import gamma_ratio_mean, gamma_rule
@@ -94,6 +106,12 @@ def posterior_information(
     ------
     DivergentExpectation
         Where the expectation is infinite.
+
+    Warns
+    -----
+    InfiniteVarianceWarning
+        When a standard error is asked for and the draws have none (``difference``: alpha above 4 is needed wherever
+        the reference has mass; ``sqrt``: above 2).
     """
     op, base = get_operator(operator), get_kernel(kernel)
     alpha = as_positive(alpha, "alpha")
@@ -103,8 +121,10 @@ def posterior_information(
         value = _exact(alpha, p, op, base)
         error: Array = np.zeros_like(value)
     else:
+        if return_error:
+            _warn_of_infinite_variance(op, alpha, p)
         value, error = _monte_carlo(alpha, p, op, base, 1000 if draws is None else draws, rng)
-    value = finite(value, "the posterior information")
+    value = finite(value, "the posterior information", not op.needs_full_support)
     if value.ndim == 0:
         return (float(value), float(error)) if return_error else float(value)
     return (value, error) if return_error else value
@@ -143,7 +163,7 @@ def posterior_information_rows(
     if reference not in ("mean", "empirical"):
         raise InvalidOption(f"reference must be 'mean' or 'empirical' here, not '{reference}'.")
     counts = as_counts(counts)
-    concentration = float(as_positive(eta, "eta")[0])
+    concentration = as_scalar(eta, "eta")
     rows = np.ascontiguousarray(counts.reshape(-1, counts.shape[-1]))
     out: Array = barker_information_rows(rows, concentration, base.a, reference == "empirical")
     return out.reshape(counts.shape[:-1])
@@ -169,31 +189,49 @@ def _reference_rows(alpha: Array, counts: ArrayLike | None, reference: str, empt
         raise InvalidOption(f"reference must be 'mean', 'empirical' or 'draw', not '{reference}'.")
     if counts is None:
         raise InvalidOption("reference='empirical' needs counts=; give the observed counts of each row.")
+    if empty not in ("error", "mean"):
+        raise InvalidOption(f"empty must be 'error' or 'mean', not {empty!r}.")
     counts = as_counts(counts)
     same_outcomes(counts, alpha, "counts", "alpha")
     counts = np.broadcast_to(counts, np.broadcast_shapes(counts.shape, alpha.shape))
     n = counts.sum(-1, keepdims=True)
-    if not n.min() > 0 and empty != "mean":
+    if empty == "error" and not (n > 0).all():
+        where = f"row {first_where(n[..., 0] == 0)}" if counts.ndim > 1 else "the data"
         raise InvalidDistribution(
-            f"row {first_where(n[..., 0] == 0)} has no samples, so it has no empirical distribution;"
-            f" leave it out or"
-            " pass empty='mean' to use the posterior mean there."
+            f"{where} has no samples, so it has no empirical distribution; leave it out or pass empty='mean' to use"
+            " the posterior mean there."
         )
     return np.where(n > 0, counts / np.maximum(n, 1.0), mean)
 
 
 def _refuse_divergent(op: Operator, alpha: Array, p: Array | None) -> None:
-    limit = {"difference": 2.0, "sqrt": 1.0}.get(op.name)
-    if limit is None or alpha.shape[-1] == 1:
-        return
-    bad = (alpha <= limit) & (True if p is None else p > 0)
+    bad = _not_above(op.alpha_above, alpha, p)
     if bad.any():
         raise DivergentExpectation(
-            f"under this posterior operator '{op.name}' has an infinite expected discrepancy, because alpha"
-            f"{first_where(bad)} = {np.broadcast_to(alpha, bad.shape)[bad][0]:g} is not above {limit:g}"
-            f" where the"
-            " reference has mass; use operator='barker', whose expectation always exists."
+            f"under this posterior operator '{op.name}' has an infinite expected discrepancy, because"
+            f" alpha{first_where(bad)} = {np.broadcast_to(alpha, bad.shape)[bad][0]:g} is not above {op.alpha_above:g}"
+            " where the reference has mass; use operator='barker', whose expectation always exists."
         )
+
+
+def _warn_of_infinite_variance(op: Operator, alpha: Array, p: Array | None) -> None:
+    """The discrepancy is quadratic in ratios whose fourth moment needs twice the limit of their second."""
+    limit = 2.0 * op.alpha_above
+    if _not_above(limit, alpha, p).any():
+        warnings.warn(
+            f"with operator '{op.name}' draws of the discrepancy have infinite variance unless alpha is above {limit:g}"
+            " wherever the reference has mass, so the standard error means nothing; use operator='barker', or"
+            " draws=None where that is exact.",
+            InfiniteVarianceWarning,
+            stacklevel=3,
+        )
+
+
+def _not_above(limit: float, alpha: Array, p: Array | None) -> NDArray[np.bool_]:
+    """Entries with alpha at most the limit where the reference has mass; one outcome alone has no ratios."""
+    if not limit > 0 or alpha.shape[-1] == 1:
+        return np.zeros(alpha.shape, dtype=bool)
+    return np.asarray((alpha <= limit) & (True if p is None else p > 0))
 
 
 def _exact(alpha: Array, p: Array | None, op: Operator, base: BaseKernel) -> Array:
@@ -276,11 +314,10 @@ def _centre_variances(a: Array, others: Array, z: int, coefficients: Array) -> t
 def _monte_carlo(
     alpha: Array, p: Array | None, op: Operator, base: BaseKernel, draws: int, rng: np.random.Generator | int | None
 ) -> tuple[Array, Array]:
-    if draws < 2:
-        raise InvalidOption(f"draws must be at least 2, not {draws}, so that an error can be stated.")
+    as_whole(draws, "draws", 2)  # fewer have no standard error
     if rng is None:
         raise InvalidOption("Monte Carlo needs rng=; give a seed or a numpy Generator so that it can be repeated.")
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng)
     shape = alpha.shape if p is None else np.broadcast_shapes(alpha.shape, p.shape)
     alpha = np.broadcast_to(alpha, shape)
     total, square = np.zeros(shape[:-1]), np.zeros(shape[:-1])

@@ -26,7 +26,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
-from steering.stein.checks import SUM_TOLERANCE, Array, as_counts, as_positive, finite, first_where
+from steering.stein.checks import (
+    SUM_TOLERANCE,
+    Array,
+    as_counts,
+    as_scalar,
+    as_whole,
+    filled,
+    finite,
+    first_where,
+    rows_with_enough,
+)
 from steering.stein.discrepancy import KernelLike, warn_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import TwoParameter, get_kernel
@@ -52,11 +62,13 @@ def sparse_rows(counts: Any, eta: float) -> SparseRows:
     ``q(y) = (n_y + eta) / (n + S eta)``, one value for all unseen outcomes.
     """
     table: Any = sp.csr_array(counts)
+    if table.ndim != 2:
+        raise InvalidDistribution(f"counts must be a table of rows x outcomes, not of shape {table.shape}.")
     table.sum_duplicates()
     table.eliminate_zeros()
     rows, n_states = table.shape
     data = as_counts(table.data, "counts") if table.nnz else np.empty(0)
-    strength = float(as_positive(eta, "eta")[0])
+    strength = as_scalar(eta, "eta")
     length = np.diff(table.indptr)
     width = max(int(length.max(initial=0)), 1)
     filled = np.arange(width) < length[:, None]
@@ -78,6 +90,7 @@ def discrepancy_sparse(
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
+    empty: Literal["error", "nan", "zero"] = "error",
 ) -> Array:
     """V- or U-statistic of every row from its support.
 
@@ -93,7 +106,7 @@ def discrepancy_sparse(
         Model probability of each other outcome, (R,).
     n_states
         Number of outcomes S.
-    operator, kernel, statistic
+    operator, kernel, statistic, empty
         As in `discrepancy_from_counts`; the kernel must be a named (two-parameter) one.
     """
     op, base = get_operator(operator), get_kernel(kernel)
@@ -101,17 +114,8 @@ def discrepancy_sparse(
         raise InvalidOption("sparse rows need kernel='exp-hamming' or 'delta'; a Gram matrix has no groups.")
     if isinstance(op, Reversible) and op.edges is not None:
         raise InvalidOption(f"operator '{op.name}' on a graph has no groups; use discrepancy_from_counts for it.")
-    if statistic not in ("V", "U"):
-        raise InvalidOption(f"statistic must be 'V' or 'U', not '{statistic}'.")
     index, n, q, rest = _validated(support, counts, q_support, q_rest, n_states)
-    total = n.sum(1)
-    need = 1 if statistic == "V" else 2
-    if not total.min(initial=need) >= need:
-        raise InvalidDistribution(
-            f"row {first_where(total < need)} has {int(total.min())} samples and the"
-            f" {statistic}-statistic needs {need};"
-            " leave out rows with fewer."
-        )
+    total, few = rows_with_enough(n.sum(1), statistic, empty)
     if op.needs_full_support and not (q[index >= 0].min(initial=1.0) > 0 and _rest_used(index, n_states, rest) > 0):
         raise InvalidDistribution(f"q has a zero and operator '{op.name}' divides by q; use operator='barker'.")
     if op.name == "difference":
@@ -120,9 +124,8 @@ def discrepancy_sparse(
         value = _reversible(index, n, q, rest, n_states, op, base, statistic)
     else:
         raise InvalidOption(f"operator '{op.name}' has no sparse form; use discrepancy_from_counts.")
-    if statistic == "V":
-        return np.asarray(finite(value / total**2, "the V-statistic"))
-    return np.asarray(finite(value / (total * (total - 1.0)), "the U-statistic"))
+    value = value / (total**2 if statistic == "V" else total * (total - 1.0))
+    return filled(finite(value, f"the {statistic}-statistic", not op.needs_full_support), few, empty)
 
 
 def _rest_used(index: NDArray[np.int64], n_states: int, rest: Array) -> float:
@@ -137,22 +140,38 @@ def _validated(
     if index.ndim != 2 or index.dtype.kind not in "iu":
         raise InvalidDistribution("support must be a two-dimensional array of whole numbers, one row for each row.")
     index = index.astype(np.int64)
+    as_whole(n_states, "n_states", 1)
+    given = {"counts": counts, "q_support": q_support}
+    for name, values in given.items():
+        if np.shape(values) != index.shape:
+            raise InvalidDistribution(
+                f"{name} has shape {np.shape(values)} and support {index.shape}; make them equal."
+            )
+    if np.shape(q_rest) not in ((), (len(index),)):
+        raise InvalidDistribution(
+            f"q_rest has shape {np.shape(q_rest)}; give one number for each of {len(index)} rows."
+        )
     if index.size and (index.max() >= n_states or index.min() < -1):
         bad = (index >= n_states) | (index < -1)
         raise InvalidDistribution(
             f"support{first_where(bad)} is {index[bad][0]}; give outcomes from 0 to {n_states - 1}, or -1 for padding."
         )
     used = index >= 0
-    n = np.where(used, as_counts(np.where(used, counts, 0.0)), 0.0)
+    n = np.where(used, counts, 0.0)
+    n = as_counts(n) if n.size else n
     q = np.where(used, np.asarray(q_support, float), 0.0)
-    rest = np.asarray(q_rest, float) + np.zeros(len(index))
+    rest = np.where(used.sum(1) < n_states, np.asarray(q_rest, float), 0.0)
+    for name, values in (("q_support", q), ("q_rest", rest)):
+        bad = ~(values >= 0) | ~np.isfinite(values)
+        if bad.any():
+            raise InvalidDistribution(
+                f"{name}{first_where(bad)} is {values[bad][0]:g}; give probabilities, which lie between 0 and 1."
+            )
     order = np.argsort(np.where(used, index, n_states), axis=1, kind="stable")
     index, n, q = (np.take_along_axis(a, order, 1) for a in (index, n, q))
     twice = (index[:, 1:] == index[:, :-1]) & (index[:, 1:] >= 0)
     if twice.any():
         raise InvalidDistribution(f"row {first_where(twice.any(1))} lists an outcome twice; add up its counts.")
-    if not (q.min(initial=0.0) >= 0 and rest.min(initial=0.0) >= 0):
-        raise InvalidDistribution("q_support or q_rest has a negative entry; give probabilities.")
     total = q.sum(1) + (n_states - used.sum(1)) * rest
     off = ~(np.abs(total - 1.0) <= SUM_TOLERANCE)
     if off.any():
@@ -232,7 +251,7 @@ def _difference(
         follows = np.concatenate([covered[rows, last][:, None], covered[:, :-1]], 1)
         before = np.where(used, n * (1.0 - follows), 0.0)
         if (before.max(initial=0.0) > 0) or ((n == 0) & (p_next > 0)).any():
-            warn_stuck("difference", "")
+            warn_stuck("difference")
         square = (at**2).sum(1) + (before**2).sum(1)
         value = base.a * square + base.b * (at.sum(1) + before.sum(1)) ** 2
         if statistic == "U":
