@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint types bench docs clean
+.PHONY: run test test-slow browser lint types bench docs clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,7 +25,13 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	$(BIN)/mypy
 
-test: lint types
+# The report is tested in a real browser. Without one, and without the right to install it, that test says what to do.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	    echo "no browser found and none could be installed; the tests of the report need chromium" >&2
+
+test: lint types browser
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-slow: $(VENV)/.installed

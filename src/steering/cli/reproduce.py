@@ -36,7 +36,8 @@ def reproduce_command(
         Path, typer.Option("--out", "-o", help="Directory for runs and report; start again to continue.")
     ] = Path("results/reproduction"),
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", help="Local processes (default: all cores); 0: in this process.")
+        int | None,
+        typer.Option("--workers", "-w", min=0, help="Local processes (default: all cores); 0: in this process."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

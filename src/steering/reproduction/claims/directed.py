@@ -82,7 +82,7 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
         Claim(
             "dsd-converges",
             "The DSD converges with the iterations.",
-            f"{where}; Lemma 1",
+            f"{where}; Lemma 4.2",
             "log10 of D(right) at the end / at the first plan; states 3 and 4, N = 4 and 8, the largest; converges: "
             "below a tenth",
             below(-1),

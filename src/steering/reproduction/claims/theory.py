@@ -35,7 +35,7 @@ def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: 
         Claim(
             "lemma-rate",
             "The squared DSD of the model falls as 1/k.",
-            "Lemma 1",
+            "Lemma 4.2",
             "fitted exponent of the discrepancy of a row in its number of samples, from 100 to 10,000; the slower of a "
             f"full and a sparse row; as fast as 1/k: below -{1 - SLACK:g}",
             below(-1 + SLACK),
@@ -44,7 +44,7 @@ def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: 
         Claim(
             "lemma-gain",
             "The Stein information gain of episode k falls as 1/k.",
-            "Lemma 2 (2), proof",
+            "Lemma 4.3 (2), proof",
             f"fitted exponent in the number of the plan, last 90 % of the plans, DeepSea 8; below -{1 - SLACK:g}",
             below(-1 + SLACK),
             runs,
@@ -72,7 +72,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
         Claim(
             "theorem-1",
             "Regret is at most sqrt(Gamma* K sum of the gains).",
-            "Theorem 1",
+            "Theorem 4.1",
             "share of runs on which the true value gaps of all plans sum to at most the right side",
             above(0.99),
             share("regret", "bound"),
@@ -80,7 +80,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
         Claim(
             "theorem-4",
             "The regularised objective has the same bound times sqrt(3/2).",
-            "Theorem 4",
+            "Theorem 4.6",
             "share of runs (all are regularised) on which the true value gaps sum to at most that",
             above(0.99),
             share("regret", "bound", float(np.sqrt(1.5))),
@@ -88,7 +88,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
         Claim(
             "lemma-ratio",
             "The Stein information ratio is at most S A H^3 in expectation.",
-            "Lemma 2 (1)",
+            "Lemma 4.3 (1)",
             "log10 of mean ratio / bound, mean over runs, the largest of three settings",
             below(0),
             size("ratio", "ratio_bound"),
@@ -96,7 +96,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
         Claim(
             "lemma-total",
             "The total Stein information gain is at most H S^2 A log K.",
-            "Lemma 2 (2)",
+            "Lemma 4.3 (2)",
             "log10 of total gain / bound, mean over runs, the largest of three settings",
             below(0),
             size("gain", "gain_bound"),
@@ -122,7 +122,7 @@ def bayesian_claims(
         Claim(
             "bayes-sublinear",
             "STEERING has sublinear Bayesian regret.",
-            "Abstract; Theorem 3",
+            "Abstract; Theorem 4.4",
             "fitted exponent in the number of episodes, last 90 % of them, MDPs from the agents' prior",
             below(0.95),
             growth,
@@ -130,7 +130,7 @@ def bayesian_claims(
         Claim(
             "bayes-K",
             "Bayesian regret grows at most as sqrt(K log K).",
-            "Theorem 3",
+            "Theorem 4.4",
             f"the same exponent, against that of sqrt(K log K) on the same episodes, {limit:.3f}",
             below(limit),
             growth,
@@ -141,7 +141,7 @@ def bayesian_claims(
             Claim(
                 f"bayes-{name}",
                 f"Bayesian regret grows at most as {name}^{bound[name]:g}.",
-                "Theorem 3",
+                "Theorem 4.4",
                 f"fitted exponent in {name}, {name} = {values[0]:g} to {values[-1]:g}, default only",
                 below(bound[name]),
                 {"default": scan_exponent(values, scores)},
@@ -174,7 +174,7 @@ def weight_claims(
         Claim(
             "weight",
             "The regularised objective with lambda = sqrt(K Gamma* / sum of the gains) does as well as the ratio.",
-            "Theorem 4",
+            "Theorem 4.6",
             "normalised regret at the weight of the grid that is nearest to the theorem's - at the best of the grid, "
             f"DeepSea 8; as well: at most {CLOSE:g} more",
             below(CLOSE),

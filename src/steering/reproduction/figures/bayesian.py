@@ -1,4 +1,4 @@
-"""Bayesian regret in the episodic setting against the shape of the bound sqrt(H^4 S^3 A^2 K) (Theorem 3).
+"""Bayesian regret in the episodic setting against the shape of the bound sqrt(H^4 S^3 A^2 K) (Theorem 4.4).
 
 MDPs are drawn from the very prior that the agents hold (Dirichlet(1) rows, Normal-Gamma(0, 4, 3, 3) rewards); run i
 meets the i-th MDP. Around S = 4, A = 2, H = 5 one quantity is varied at a time. An upper bound with exponent b is
@@ -158,7 +158,7 @@ def charts(tables: Tables) -> list[Chart]:
 CHAPTER = Chapter(
     name="bayesian",
     title=TITLE,
-    paper="Theorem 3",
+    paper="Theorem 4.4",
     text="Regret averaged over MDPs drawn from the agents' own prior, in episodes. The dotted lines have the slopes of "
     "the bound.",
     needs=needs,

@@ -1,13 +1,13 @@
 """The first theorem's inequality, the information ratio and the information gain, on every run.
 
-    Theorem 1    sum_k (V* - V_k)  <=  sqrt(Gamma* K sum_k K_k),        Gamma* the largest ratio of the run
-    Lemma 2 (1)  E[Gamma_k]  <=  S A H^3
-    Lemma 2 (2)  sum_k E[K_k]  <=  H S^2 A log K
-    Theorem 4    lambda = sqrt(K Gamma* / sum_k K_k) for the regularised objective, regret <= sqrt(3/2) times the bound
+    Theorem 4.1    sum_k (V* - V_k)  <=  sqrt(Gamma* K sum_k K_k),        Gamma* the largest ratio of the run
+    Lemma 4.3 (1)  E[Gamma_k]  <=  S A H^3
+    Lemma 4.3 (2)  sum_k E[K_k]  <=  H S^2 A log K
+    Theorem 4.6    regularised with lambda = sqrt(K Gamma* / sum_k K_k): regret <= sqrt(3/2) times the bound
 
 The left side of the theorem is the true value gap, which no agent knows. In the continuing setting H is the effective
-horizon 1 / (1 - gamma) = 10. The proof of theorem 4 gives K Gamma / (2 lambda) + lambda sum K_k, which at the printed
-lambda is 3/2 times the bound of theorem 1 rather than sqrt(3/2); its minimum, at lambda / sqrt(2), is sqrt(2) times.
+horizon 1 / (1 - gamma) = 10. The proof of theorem 4.6 gives K Gamma / (2 lambda) + lambda sum K_k, which at the printed
+lambda is 3/2 times the bound of theorem 4.1 rather than sqrt(3/2); its minimum, at lambda / sqrt(2), is sqrt(2) times.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def _row(trace: Trace, S: int, A: int, H: float) -> dict[str, float]:
 
 
 PAIRS = {
-    "Theorem 1: regret and its bound": ("regret", "bound", "sum of true value gaps"),
-    "Lemma 2: information ratio": ("ratio", "ratio_bound", "mean information ratio"),
-    "Lemma 2: total information": ("gain", "gain_bound", "total Stein information gain"),
+    "Theorem 4.1: regret and its bound": ("regret", "bound", "sum of true value gaps"),
+    "Lemma 4.3: information ratio": ("ratio", "ratio_bound", "mean information ratio"),
+    "Lemma 4.3: total information": ("gain", "gain_bound", "total Stein information gain"),
 }
 
 
@@ -123,7 +123,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
 CHAPTER = Chapter(
     name="bounds",
     title="Theory: the inequalities, run by run",
-    paper="Theorem 1, Lemma 2, Theorem 4",
+    paper="Theorem 4.1, Lemma 4.3, Theorem 4.6",
     text="A point below the dotted line is a run on which the bound holds. The bounds are far from tight.",
     needs=needs,
     data=data,

@@ -1,4 +1,4 @@
-"""How fast the Stein discrepancy falls (the paper's Lemma 1: E[DSD^2] = O(S^2 A / k), so the Stein information too).
+"""How fast the Stein discrepancy falls (the paper's Lemma 4.2: E[DSD^2] = O(S^2 A / k), so the Stein information too).
 
 Two checks. *Rows*: n samples of one known row, the posterior after them, and the discrepancy between the row and a
 posterior draw; no agent is involved. One row has 8 outcomes of positive probability, the other is DeepSea's: 2 of 8.
@@ -147,7 +147,7 @@ def charts(tables: Tables) -> list[Chart]:
 CHAPTER = Chapter(
     name="rates",
     title="Theory: how fast the discrepancy falls",
-    paper="Lemma 1",
+    paper="Lemma 4.2",
     text="The lemma says that the squared discrepancy falls as 1/k. With the sound operator it does, row by row. The "
     "literal operator does not vanish on rows with impossible outcomes, whatever the number of samples.",
     needs=blocks,

@@ -1,4 +1,4 @@
-"""Regret of all algorithms on DeepSea at low, medium and high sparsity, N = 8, 14, 15 (the paper's Fig. 4)."""
+"""Regret of all algorithms on DeepSea at low, medium and high sparsity, N = 8, 14, 15 (the paper's Fig. 3)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def charts(tables: Tables) -> list[Chart]:
 CHAPTER = Chapter(
     name="regret",
     title=TITLE,
-    paper="Figure 4",
+    paper="Figure 3",
     text="Cumulative regret to an oracle that follows the optimal policy, divided by the oracle's total reward: 1 "
     "means that nothing was earned.",
     needs=needs,

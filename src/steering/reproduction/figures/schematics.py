@@ -1,4 +1,4 @@
-"""DeepSea and WideNarrow as drawings, computed from their tables (the paper's Fig. 3 and its appendix)."""
+"""DeepSea and WideNarrow as drawings, computed from their tables (the paper's Fig. 4 and its appendix)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
 CHAPTER = Chapter(
     name="schematics",
     title="The environments",
-    paper="Figure 3; appendix, WideNarrow",
+    paper="Figure 4; appendix, WideNarrow",
     text="DeepSea pays only for swimming right all the way, against the current. In WideNarrow every action leads on; "
     "only rewards differ. In the wide states the code that the paper builds on has one good action (drawn here), the "
     "paper's text one bad one.",

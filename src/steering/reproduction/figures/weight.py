@@ -1,4 +1,4 @@
-"""The weight lambda of the regularised objective: regret against it, and the theorem's own (Theorem 4).
+"""The weight lambda of the regularised objective: regret against it, and the theorem's own (Theorem 4.6).
 
 The theorem gives lambda = sqrt(K Gamma* / sum_k K_k), which is known after the run only; the paper's experiments use
 0.5. Regret is measured for a grid of weights, for the default and for the paper made sound, on DeepSea 8.
@@ -107,7 +107,7 @@ def charts(tables: Tables) -> list[Chart]:
 CHAPTER = Chapter(
     name="weight",
     title=TITLE,
-    paper="Theorem 4; hyperparameters",
+    paper="Theorem 4.6; hyperparameters",
     text="Regret for a grid of weights, and the weight that the theorem prescribes (it is known only after a run).",
     needs=needs,
     data=data,

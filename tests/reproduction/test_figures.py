@@ -1,0 +1,253 @@
+"""Every chapter on real small runs: its tables say what the runs did, its drawings are labelled and readable."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from reproduction_small import SMALL, small_source
+
+import steering
+from steering.errors import NotAvailable, SteeringError
+from steering.reproduction import looks
+from steering.reproduction.figures import (
+    bayesian,
+    bounds,
+    concept,
+    dsd,
+    occupancy,
+    prior_belief,
+    q_posterior,
+    rates,
+    regret,
+    schematics,
+    weight,
+)
+from steering.reproduction.names import NAMES
+from steering.reproduction.plan import CHAPTERS, chosen, description
+from steering.reproduction.scale import AGENTS, FULL, QUICK, VARIANTS
+
+ENOUGH = 2
+"""Drawings looked at in a chapter that has many of one kind."""
+
+
+def test_names_of_chapters_are_known_without_loading_them() -> None:
+    assert tuple(CHAPTERS) == NAMES
+    assert [chapter.name for chapter in chosen(["dsd", "regret"])] == ["regret", "dsd"]
+    assert len(chosen([])) == len(chosen(["all"])) == len(NAMES)
+    with pytest.raises(SteeringError, match="unknown figure 'regrets': did you mean 'regret'"):
+        chosen(["regrets"])
+
+
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+def test_both_sizes_use_the_horizons_of_the_paper(scale: object) -> None:
+    assert (scale.steps, scale.prior_steps) == (5000, 10_000)
+    assert FULL.seeds >= 30
+    blocks = description(list(CHAPTERS.values()), scale)["blocks"]
+    steps = {block["steps"] for block in blocks if not any("priormdp" in env for env in block["environments"])}
+    assert steps <= {5000, 10_000, 1600}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str) -> None:
+    source = small_source()
+    chapter = CHAPTERS[name]
+    tables = chapter.data(source)
+    assert all(len(table) for table in tables.values())
+    for figure in list(chapter.figures(tables, SMALL).values())[:ENOUGH]:
+        assert_labelled(figure)
+        if name != "schematics":
+            assert "small" in all_text(figure)
+        assert_no_text_overlaps(figure)
+    json.dumps(chapter.charts(tables), allow_nan=False)
+    for claim in chapter.claims(source, tables):
+        assert claim.decision
+
+
+def all_text(figure: Figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(Text))
+
+
+def assert_labelled(figure: Figure) -> None:
+    rows = {}
+    for axes in figure.axes:
+        if axes.axison and axes.get_label() != "<colorbar>":
+            place = axes.get_subplotspec()
+            rows.setdefault(place.rowspan.start, []).append(axes)
+    for row, members in rows.items():
+        shared = figure.get_supylabel()
+        assert shared or any(axes.get_ylabel() for axes in members), f"row {row} has no label of heights"
+    for axes in rows[max(rows)] if rows else []:
+        assert axes.get_xlabel(), "the lowest row has no label below"
+
+
+def assert_no_text_overlaps(figure: Figure) -> None:
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    hidden = texts_out_of_sight(figure)
+    boxes = []
+    for text in figure.findobj(Text):
+        if not text.get_visible() or not text.get_text().strip() or id(text) in hidden:
+            continue
+        box = text.get_window_extent(renderer)
+        boxes.append((text.get_text(), Bbox.from_extents(box.x0 + 1, box.y0 + 1, box.x1 - 1, box.y1 - 1)))
+    for (a, one), (b, other) in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other), f"'{a}' overlaps '{b}'"
+
+
+def texts_out_of_sight(figure: Figure) -> set[int]:
+    """Labels of ticks that are not drawn: those beyond the limits of their axis, and those of axes without an axis."""
+    hidden = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            drawn = {id(tick.label1) for tick in axis._update_ticks()} if axes.axison else set()
+            ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
+            hidden |= {id(tick.label1) for tick in ticks} - drawn
+            if not axes.axison:
+                hidden.add(id(axis.label))
+    return hidden
+
+
+def test_overlapping_text_would_be_seen() -> None:
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    figure.text(0.5, 0.5, "one text")
+    figure.text(0.51, 0.5, "another")
+    with pytest.raises(AssertionError, match="overlaps"):
+        assert_no_text_overlaps(figure)
+    bare = Figure()
+    bare.add_subplot()
+    with pytest.raises(AssertionError, match="no label"):
+        assert_labelled(bare)
+
+
+def test_regret_curves_are_those_of_the_runs() -> None:
+    source = small_source()
+    table = regret.data(source)["curves"]
+    rows = table[(table["panel"] == "low sparsity, N = 8") & (table["agent"] == "psrl")]
+    runs = steering.run("deepsea:8", "psrl", steps=SMALL.steps, seeds=SMALL.seeds)
+    expected = runs.regret_curve(normalised=True).mean(axis=0)
+    np.testing.assert_allclose(rows["mean"], expected[rows["x"].to_numpy() - 1], rtol=1e-12)
+    assert set(table["agent"]) == set(AGENTS)
+    assert (table["low"] <= table["mean"] + 1e-12).all()
+    assert (table["mean"] <= table["high"] + 1e-12).all()
+
+
+def test_prior_beliefs_are_given_to_every_agent() -> None:
+    assert prior_belief.with_eta("psrl", 10) == "psrl:eta=10"
+    assert prior_belief.with_eta("steering:preset=paper", 10) == "steering:preset=paper,eta=10"
+    strong = prior_belief.blocks(SMALL, "strong")[0]
+    assert all(steering.make_agent(agent).options.eta == 10 for agent in strong.agents)
+    assert strong.steps == SMALL.prior_steps
+
+
+def test_shares_of_visits_sum_to_one_in_every_window() -> None:
+    table = occupancy.data(small_source())["visits"]
+    totals = table.groupby(["agent", "window"])["share"].sum()
+    np.testing.assert_allclose(totals, 1.0)
+    runs = steering.run("deepsea:15", "psrl", steps=SMALL.steps, seeds=SMALL.seeds, windows=20)
+    first = runs.visits[:, 0] / runs.visits[:, 0].sum(axis=(1, 2), keepdims=True)
+    mine = table[(table["agent"] == "psrl") & (table["window"] == 0)].pivot(
+        index="state", columns="action", values="share"
+    )
+    np.testing.assert_allclose(mine.to_numpy(), first.mean(axis=0))
+
+
+def test_beliefs_about_q_are_those_of_the_runs() -> None:
+    table = q_posterior.data(small_source())["posterior"]
+    runs = steering.run(
+        "deepsea:4",
+        "psrl",
+        steps=SMALL.steps,
+        seeds=SMALL.posterior_seeds,
+        record="q_posterior",
+        snapshots=40,
+    ).q_posterior
+    rows = table[(table["n"] == 4) & (table["agent"] == "psrl") & (table["state"] == 2) & (table["action"] == "right")]
+    np.testing.assert_array_equal(rows["x"], runs.times)
+    np.testing.assert_allclose(rows["mean"], runs.mean[:, :, 0, 1, 1].mean(axis=0))
+    np.testing.assert_allclose(rows["optimal"], runs.optimal[0, 1, 1])
+    assert set(table["state"].unique()) == {1, 2, 3, 4, 5, 6, 7, 8}
+
+
+def test_the_discrepancy_is_that_of_the_agent() -> None:
+    source = small_source()
+    table = dsd.data(source)["dsd"]
+    runs = steering.run("deepsea:4", "steering", steps=SMALL.steps, seeds=2, record="diagnostics")
+    rows = table[(table["n"] == 4) & (table["variant"] == "default") & (table["state"] == 3)]
+    rows = rows[rows["action"] == "right"]
+    expected = runs.diagnostics.information[:, :, 2, 1].mean(axis=0)
+    np.testing.assert_allclose(rows["mean"], expected[: len(rows)])
+    np.testing.assert_array_equal(rows["x"], runs.plan_times[: len(rows)])
+
+
+def test_bounds_come_from_the_traced_runs() -> None:
+    source = small_source()
+    table = bounds.data(source)["runs"]
+    runs = steering.run("deepsea:8", "steering", steps=SMALL.steps, seeds=1, record=("diagnostics", "value_gap"))
+    row = table[(table["variant"] == "default") & (table["setting"] == "DeepSea 8, continuing")].iloc[0]
+    _, right = runs.diagnostics.theorem_sides()
+    assert row["bound"] == pytest.approx(right[0])
+    assert row["regret"] == pytest.approx(runs.value_gaps.sum())
+    assert row["ratio_bound"] == pytest.approx(8 * 2 * 10**3)
+    assert row["gain_bound"] == pytest.approx(10 * 8**2 * 2 * np.log(row["plans"]))
+    expected = np.sqrt(row["plans"] * runs.diagnostics.ratio.max() / runs.diagnostics.gain.sum())
+    assert row["theory_weight"] == pytest.approx(expected)
+
+
+def test_rows_of_the_literal_operator_do_not_vanish() -> None:
+    literal = rates.row_discrepancies("difference", "sparse").mean(axis=0)
+    sound = rates.row_discrepancies("barker", "sparse").mean(axis=0)
+    # What is left whatever the model: (1 - 1/e) times the squared probability of outcomes behind impossible ones.
+    floor = (1 - np.exp(-1)) * ((1 / 8) ** 2 + (7 / 8) ** 2)
+    assert literal[-1] > floor
+    assert sound[-1] < 1e-3 * sound[0]
+
+
+def test_bayesian_regret_starts_afresh_in_every_episode() -> None:
+    source = small_source()
+    episodes, curves = bayesian.over_time(source, "psrl")
+    assert episodes[-1] == SMALL.episodes
+    env = bayesian.prior_environment(4, 2, 5, 1)
+    run = steering.run(env, "psrl", steps=SMALL.episodes * 5, seeds=[1])
+    np.testing.assert_allclose(curves[1], run.regret_curve(kind="expected")[0][4::5])
+
+
+def test_weights_are_given_to_the_agent() -> None:
+    assert steering.make_agent(weight.with_weight("sound", 2.5)).options.info_weight == 2.5
+    assert steering.make_agent(weight.with_weight("sound", 2.5)).options.preset == "paper-sound"
+
+
+def test_schematics_show_every_transition() -> None:
+    table = schematics.transitions("deepsea:5")
+    assert len(table) == 5 + 2 * 5
+    np.testing.assert_allclose(table.groupby(["state", "action"])["probability"].sum(), 1.0)
+    assert table["reward"].max() == 1.0
+
+
+def test_the_concept_is_a_real_run_whose_belief_moves_to_the_truth() -> None:
+    table = concept.data(small_source())["points"]
+    means = table[table["kind"] == "mean"].sort_values("step")
+    assert means["to_truth"].is_monotonic_decreasing
+    assert (table.loc[table["kind"] == "truth", "to_truth"] == 0).all()
+    again = concept.data(small_source())["points"]
+    assert table.equals(again)
+
+
+def test_looks_are_different_for_all_agents() -> None:
+    assert len({(looks.colour(agent), looks.line(agent)) for agent in AGENTS}) == len(AGENTS)
+    assert len({looks.label(agent) for agent in AGENTS}) == len(AGENTS)
+    assert looks.dash(VARIANTS["sound"])
+
+
+def test_a_missing_run_is_named() -> None:
+    block = regret.deepsea(9, SMALL)
+    with pytest.raises(NotAvailable, match="deepsea:9 is missing"):
+        small_source().regret([block], "psrl")

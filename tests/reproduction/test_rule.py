@@ -1,0 +1,112 @@
+"""The rule of verdicts, on effects that are made up: verdicts flip when the data do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steering.errors import InvalidOption
+from steering.reproduction.claims.rule import (
+    Claim,
+    Rule,
+    Verdict,
+    above,
+    below,
+    decide,
+    worst_above,
+    worst_below,
+)
+from steering.reproduction.fits import UNKNOWN, Effect
+
+GOOD, BAD, UNSURE = Effect(1.0, 0.5, 1.5), Effect(-1.0, -1.5, -0.5), Effect(0.2, -0.1, 0.5)
+WRONG_BUT_UNSURE = Effect(-0.2, -0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("effects", "verdict"),
+    [
+        ({"literal": GOOD, "sound": GOOD, "default": GOOD}, Verdict.HOLDS),
+        ({"literal": GOOD, "sound": BAD, "default": BAD}, Verdict.HOLDS),
+        ({"literal": BAD, "sound": GOOD, "default": BAD}, Verdict.HOLDS_SOUND),
+        ({"literal": BAD, "sound": BAD, "default": GOOD}, Verdict.HOLDS_SOUND),
+        ({"literal": UNSURE, "sound": GOOD, "default": BAD}, Verdict.HOLDS_SOUND),
+        ({"literal": BAD, "sound": BAD, "default": BAD}, Verdict.DOES_NOT_HOLD),
+        ({"literal": BAD, "sound": UNSURE, "default": BAD}, Verdict.NOT_TESTABLE),
+        ({"literal": WRONG_BUT_UNSURE, "sound": BAD}, Verdict.DOES_NOT_HOLD),
+        ({"all": GOOD}, Verdict.HOLDS),
+        ({"all": BAD}, Verdict.DOES_NOT_HOLD),
+        ({"all": UNSURE}, Verdict.NOT_TESTABLE),
+        ({"all": UNKNOWN}, Verdict.NOT_TESTABLE),
+        ({"literal": UNKNOWN, "sound": GOOD}, Verdict.HOLDS_SOUND),
+        ({}, Verdict.NOT_TESTABLE),
+    ],
+)
+def test_verdicts(effects: dict[str, Effect], verdict: Verdict) -> None:
+    assert decide(effects, above(0))[0] == verdict
+
+
+def test_the_reason_names_what_decided() -> None:
+    assert decide({"literal": BAD, "sound": GOOD, "default": GOOD}, above(0))[1] == "passes: sound, default"
+    assert "too few seeds" in decide({"all": UNSURE}, above(0))[1]
+    assert "other side" in decide({"all": BAD}, above(0))[1]
+
+
+effects = st.builds(
+    lambda value, down, up: Effect(value, value - down, value + up),
+    st.floats(-10, 10),
+    st.floats(0.01, 5),
+    st.floats(0.01, 5),
+)
+
+
+@given(effects, st.floats(-5, 5))
+def test_above_and_below_are_mirror_images(effect: Effect, threshold: float) -> None:
+    mirrored = Effect(-effect.value, -effect.high, -effect.low)
+    assert above(threshold).passes(effect) == below(-threshold).passes(mirrored)
+    assert above(threshold).leans(effect) == below(-threshold).leans(mirrored)
+
+
+@given(effects, st.floats(-5, 5))
+def test_an_effect_passes_or_leans_or_neither_never_both(effect: Effect, threshold: float) -> None:
+    for rule in (above(threshold), below(threshold), Rule(threshold - 1, threshold + 1)):
+        assert not (rule.passes(effect) and rule.leans(effect))
+        if rule.passes(effect):
+            assert rule.low < effect.value < rule.high
+
+
+@given(effects, st.floats(0.01, 20))
+def test_a_claim_that_holds_stays_when_the_effect_moves_further(effect: Effect, more: float) -> None:
+    moved = Effect(effect.value + more, effect.low + more, effect.high + more)
+    if decide({"all": effect}, above(0))[0] == Verdict.HOLDS:
+        assert decide({"all": moved}, above(0))[0] == Verdict.HOLDS
+    down = Effect(effect.value - 30, effect.low - 30, effect.high - 30)
+    assert decide({"all": down}, above(0))[0] == Verdict.DOES_NOT_HOLD
+
+
+def test_the_worst_effect_decides_for_all() -> None:
+    assert worst_above([GOOD, UNSURE, Effect(3, 2, 4)]) == UNSURE
+    assert worst_below([BAD, UNSURE, GOOD]) == GOOD
+    assert not worst_above([GOOD, UNKNOWN]).known
+    assert not worst_below([GOOD, UNKNOWN]).known
+
+
+def test_a_claim_without_an_effect_says_why() -> None:
+    claim = Claim("x", "a claim", "somewhere", "none", untestable="it is about proofs")
+    assert claim.decision == (Verdict.NOT_TESTABLE, "it is about proofs")
+    assert Claim("y", "another", "there", "a test", above(0), {"all": GOOD}).verdict == Verdict.HOLDS
+
+
+def test_rules_in_words_and_empty_rules() -> None:
+    assert above(0.5).text == "above 0.5"
+    assert below(-1).text == "below -1"
+    assert Rule(-0.1, 0.1).text == "between -0.1 and 0.1"
+    with pytest.raises(InvalidOption, match="low < high"):
+        Rule(1, 1)
+
+
+def test_effects_as_text() -> None:
+    assert Effect(0.12345, -0.1, 2.0).text() == "0.123 [-0.1, 2]"
+    assert UNKNOWN.text() == "–"
+    assert not Effect(1.0, np.nan, 2.0).known
