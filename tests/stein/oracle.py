@@ -1,6 +1,4 @@
-"""Slow definitions to test against: operators from their formulas, discrepancies as double sums over
-samples.
-"""
+"""Slow definitions to test against: operators from their formulas, discrepancies as double sums over samples."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ def stein_kernel(name: str, kernel: str, q: np.ndarray) -> np.ndarray:
 
 
 def double_sums(kappa: np.ndarray, samples: np.ndarray) -> tuple[float, float, float]:
-    """V, U and the mean absolute kernel value (the scale of rounding errors) by looking at every pair of
-    samples.
-    """
+    """V, U and the mean absolute kernel value (the scale of rounding errors) by looking at every pair of samples."""
     pairs = kappa[np.ix_(samples, samples)]
     n = len(samples)
     total = math.fsum(pairs.ravel())

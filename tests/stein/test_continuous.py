@@ -1,6 +1,4 @@
-"""KSD of points against automatic differentiation by hand, Gaussians against integrals, Normal-Gamma
-against sampling.
-"""
+"""KSD of points against numerical derivatives, Gaussians against integrals, Normal-Gamma against sampling."""
 
 from __future__ import annotations
 
@@ -166,9 +164,7 @@ def test_normal_gamma_information_falls_with_data_and_broadcasts() -> None:
 
 
 def test_points_from_the_model_have_a_small_u_statistic() -> None:
-    """Under the model the U-statistic has mean zero; 400 points, fixed seed, far inside the alternative's
-    value.
-    """
+    """Under the model the U-statistic has mean zero; 400 points, fixed seed, far inside the alternative's value."""
     x = np.random.default_rng(0).standard_normal((400, 2))
     null = stein.ksd(x, lambda z: -z, statistic="U")
     alternative = stein.ksd(x + 0.5, lambda z: -z, statistic="U")

@@ -51,9 +51,7 @@ def test_stein_kernel_is_the_definition_and_positive(q: np.ndarray, name: str, k
 
 
 def test_u_statistic_is_unbiased_exactly() -> None:
-    """Sum over all data sets of three samples from p, weighted by their probability, equals the population
-    value.
-    """
+    """Sum over all data sets of three samples from p, weighted by their probability, equals the population value."""
     p, q = np.array([0.2, 0.5, 0.3]), np.array([0.4, 0.35, 0.25])
     samples = np.array(np.meshgrid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(3, -1).T
     counts = np.array([np.bincount(s, minlength=3) for s in samples])

@@ -17,9 +17,7 @@ Q = np.array([0.05, 0.1, 0.15, 0.3, 0.4])
 
 
 def test_multinomial_p_value_converges_to_the_exact_one() -> None:
-    """Three outcomes and six samples: enumerate all tables; 4.5 standard errors of 20,000 replicates,
-    fixed seed.
-    """
+    """Three outcomes and six samples: enumerate all tables; 4.5 standard errors of 20,000 replicates, fixed seed."""
     q, counts = np.array([0.2, 0.3, 0.5]), np.array([3, 2, 1])
     observed = stein.discrepancy_from_counts(counts, q)
     exact = 0.0
@@ -59,9 +57,7 @@ def test_power_rises_to_one(method: str, statistic: str) -> None:
 @pytest.mark.parametrize("operator", ["barker", "gibbs"])
 @pytest.mark.parametrize("method", ["multinomial", "wild"])
 def test_type_one_error_is_the_level(method: str, operator: str) -> None:
-    """1000 null data sets at 5 %: the count lies in its central 99.8 % binomial interval [28, 73] (fixed
-    seeds).
-    """
+    """1000 null data sets at 5 %: the count lies in its central 99.8 % binomial interval [28, 73] (fixed seeds)."""
     rng = np.random.default_rng(7)
     rejections = sum(
         stein.goodness_of_fit(rng.multinomial(400, Q), Q, operator, method=method, draws=399, rng=i).p_value <= 0.05
@@ -117,9 +113,7 @@ def test_type_one_error_for_transitions() -> None:
 
 
 def test_null_p_values_are_not_small_too_often() -> None:
-    """A fast version for every run: 200 null data sets, at most 20 rejections at 5 % (probability 0.2 %
-    beyond).
-    """
+    """A fast version for every run: 200 null data sets, at most 20 rejections at 5 % (probability 0.2 % beyond)."""
     rng = np.random.default_rng(0)
     p = [stein.goodness_of_fit(rng.multinomial(60, Q), Q, draws=99, rng=i).p_value for i in range(200)]
     assert sum(v <= 0.05 for v in p) <= 20

@@ -10,6 +10,7 @@ import steering.stein as stein
 from steering.errors import InvalidOption
 from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
 from steering.stein.posterior import log_gamma_draw
+from steering.stein.ratios import _continued_fraction as continued_fraction
 from steering.stein.ratios import gamma_ratio_mean, gamma_rule
 
 ALPHA = np.array([[1.0, 1, 1, 1, 1], [3, 1, 1, 9, 1], [0.2, 0.2, 4.2, 0.2, 1.2], [30.5, 20.5, 0.5, 0.5, 0.5]])
@@ -19,9 +20,7 @@ COUNTS = np.array([[1, 0, 0, 0, 0], [2, 0, 0, 8, 0], [0, 0, 4, 0, 1], [30, 20, 0
 @pytest.mark.parametrize("reference", ["mean", "empirical", "draw"])
 @pytest.mark.parametrize("operator", ["barker", "gibbs"])
 def test_exact_information_agrees_with_monte_carlo(operator: str, reference: str) -> None:
-    """Twelve comparisons a case at 4.5 standard errors: fails by chance with probability below 1e-4 (seed
-    fixed).
-    """
+    """Twelve comparisons a case at 4.5 standard errors: fails by chance with probability below 1e-4 (seed fixed)."""
     exact = stein.posterior_information(ALPHA, COUNTS, operator, reference=reference)
     mean, error = stein.posterior_information(
         ALPHA, COUNTS, operator, reference=reference, draws=4000, rng=1, return_error=True
@@ -41,10 +40,32 @@ def test_two_outcomes_have_a_closed_form() -> None:
     assert shifted == pytest.approx(2 * (variance + (a / total - 0.25) ** 2), rel=1e-10)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e9, 1e12])
+def test_one_large_parameter_loses_no_digits(size: float) -> None:
+    """alpha = (A, 1, 1): the formula of the module in extended precision, to the stated 1e-9."""
+    alpha = np.array([size, 1, 1], dtype=np.longdouble)
+    p = alpha / alpha.sum()
+    total = np.longdouble(0)
+    for z in range(3):
+        log_g, weights = (x.astype(np.longdouble) for x in gamma_rule(float(alpha[z])))
+        sums, single = np.zeros(len(log_g), dtype=np.longdouble), np.longdouble(0)
+        for y in set(range(3)) - {z}:
+            mean, c = alpha[z] / (alpha[y] + alpha[z]), p[y] + p[z]
+            if alpha[y] == alpha[z]:  # h and its mean are of one size there
+                h = gamma_ratio_mean(1.0, log_g.astype(float)).astype(np.longdouble)
+            else:
+                h = continued_fraction(alpha[y], np.exp(log_g))
+            sums += c * (h - mean)
+            variance = alpha[z] * alpha[y] / (alpha[y] + alpha[z]) ** 2 / (alpha[y] + alpha[z] + 1)
+            single += c**2 * (variance - weights @ (h - mean) ** 2)
+        total += weights @ sums**2 + single
+    assert stein.posterior_information(alpha.astype(float), kernel="delta") == pytest.approx(
+        float(total), rel=1e-9, abs=0
+    )
+
+
 def test_equal_parameters_reduce_to_one_integral() -> None:
-    """All alpha = 1: the triple moment E[a^2 / ((a+b)(a+c))] is (1 - 2 E[abc / ((a+b)(b+c)(c+a))]) / 3 by
-    symmetry.
-    """
+    """All alpha = 1: the triple moment E[a^2 / ((a+b)(a+c))] is (1 - 2 E[abc / ((a+b)(b+c)(c+a))]) / 3 by symmetry."""
     n = 6
     # E over the uniform simplex point (b/a = t, c/a = s): density of independent exponentials, 2 / (1 + t +
     # s)^3
@@ -152,9 +173,7 @@ def test_information_shrinks_with_data_and_is_invariant_to_numbering() -> None:
 
 @pytest.mark.parametrize("eta", [1e-3, 1e-2])
 def test_tiny_concentrations_underflow_nowhere(eta: float) -> None:
-    """Draws far below the smallest positive number still have the right ratios (4.5 standard errors, fixed
-    seed).
-    """
+    """Draws far below the smallest positive number still have the right ratios (4.5 standard errors, fixed seed)."""
     alpha = np.full(4, eta)
     exact = stein.posterior_information(alpha)
     mean, error = stein.posterior_information(alpha, draws=4000, rng=3, return_error=True)

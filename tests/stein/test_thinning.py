@@ -36,6 +36,28 @@ def test_categorical_thinning_is_the_greedy_search_over_all_samples(operator: st
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("input_kernel", ["exp-hamming", "delta"])
+def test_thinning_of_transitions_is_the_greedy_search_over_all_samples(input_kernel: str, replace: bool) -> None:
+    """Samples (s, a, s') against the joint kernel on all pairs; rows of q without samples may be all zero."""
+    rng = np.random.default_rng(3)
+    q = rng.dirichlet(np.ones(3), (3, 2))
+    q[2, 1] = 0.0
+    samples = rng.integers(0, [3, 2, 3], (80, 3))
+    samples = samples[~((samples[:, 0] == 2) & (samples[:, 1] == 1))]
+    kappa = np.empty((len(samples), len(samples)))
+    rows = [stein.get_operator("barker").row(q[s, a], y) for s, a, y in samples]
+    for i, j in np.ndindex(kappa.shape):
+        differ = (samples[i, :2] != samples[j, :2]).sum()
+        k = float(differ == 0) if input_kernel == "delta" else np.exp(-differ)
+        kappa[i, j] = k * (rows[i] @ (np.exp(-1) + (1 - np.exp(-1)) * np.eye(3)) @ rows[j])
+    expected = greedy(kappa, 30, replace)
+    got = stein.thin(samples, 30, q=q, input_kernel=input_kernel, replace=replace)
+    np.testing.assert_array_equal(got, expected)
+    with pytest.raises(InvalidDistribution, match=r"q\[2, 1\] is all zero"):
+        stein.thin([[2, 1, 0]], 1, q=q)
+
+
 def test_thinned_categories_follow_the_model_not_the_sample() -> None:
     q = np.array([0.1, 0.2, 0.3, 0.4])
     y = np.random.default_rng(0).integers(0, 4, 5000)  # uniform, far from q
@@ -93,9 +115,10 @@ def test_bad_thinning_input() -> None:
         ({"samples": [0, 1], "m": 1}, InvalidOption, "either q="),
         ({"samples": [0, 1], "m": 0, "q": q}, InvalidOption, "at least 1"),
         ({"samples": [0, 1], "m": 3, "q": q, "replace": False}, InvalidOption, "without replacement"),
-        ({"samples": [0, 2], "m": 1, "q": q}, InvalidDistribution, r"samples\[1\] is 2"),
+        ({"samples": [0, 2], "m": 1, "q": q}, InvalidDistribution, r"samples\[1, 0\] is 2"),
         ({"samples": [0.5], "m": 1, "q": q}, InvalidDistribution, "whole numbers"),
-        ({"samples": [0], "m": 1, "q": [q]}, InvalidDistribution, "one pmf"),
+        ({"samples": [0], "m": 1, "q": [q]}, InvalidDistribution, "one row of 2"),
+        ({"samples": [0], "m": 1.5, "q": q}, InvalidOption, "whole number"),
         ({"samples": np.zeros((3, 1)), "m": 1, "score": np.zeros((3, 1))}, InvalidDistribution, "never changes"),
     ):
         with pytest.raises(error, match=message):

@@ -125,9 +125,7 @@ def test_hamming_graph_joins_vectors_that_differ_once() -> None:
 
 
 def test_space_too_large_to_list() -> None:
-    """Thirty coordinates of four values, independent: the V-statistic of samples from the model shrinks
-    like 1/n.
-    """
+    """Thirty coordinates of four values, independent: the V-statistic of samples from the model shrinks like 1/n."""
     rng = np.random.default_rng(0)
     logits = rng.standard_normal((30, 4)) * 0.3
     probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)

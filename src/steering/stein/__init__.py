@@ -1,8 +1,7 @@
 """Stein discrepancies for discrete, conditional and Gaussian models: exact, fast, safe on sparse rows.
 
-Usable alone: importing this package loads NumPy and SciPy only. Start with `discrepancy` and
-`discrepancy_from_counts`; the mathematics and the conditions under which a discrepancy is zero only for p =
-q are in
+Usable alone: importing it loads no other packages than NumPy and SciPy. Start with `discrepancy` and
+`discrepancy_from_counts`; the mathematics and the conditions under which a discrepancy is zero only for p = q are in
 `steering.stein.operators`, and with figures in ``docs/stein.md``.
 """
 

@@ -1,23 +1,17 @@
-r"""Compiled posterior Stein information of the barker operator for all rows of an MDP, cheap enough for
-every replan.
+r"""Compiled posterior Stein information of the barker operator for all rows of an MDP, cheap enough for every replan.
 
-The same formula as `steering.stein.posterior` (see there for the mathematics), for rows whose prior is
-Dirichlet(eta) with one
-eta: all unseen outcomes of a row are one group, so a row costs by the number of different counts in it and
-not by S.
+The same formula as `steering.stein.posterior` (see there for the mathematics), for rows whose prior is Dirichlet(eta)
+with one eta: all unseen outcomes of a row are one group, so a row costs by the number of different counts in it and not
+by S.
 
-    D = a sum_z E w_z^2,    E w_z^2 = (E w_z)^2 + E_g[(sum_y c_y (h_y - E B_yz))^2] + sum_y c_y^2 (Var B_yz -
-    Var_g h_y)
+    D = a sum_z E w_z^2,
+    E w_z^2 = (E w_z)^2 + E_g[(sum_y c_y (h_y - E B_yz))^2] + sum_y c_y^2 (Var B_yz - Var_g h_y)
 
-What makes it fast is coarser quadrature and a table. The Gamma rule is a short Gauss-Laguerre rule for alpha
->= 12, whose
-nodes and weights are polynomials in alpha^(-1/2) fitted when the module is loaded, and the trapezoidal rule
-in log g (below 2
-after the double-exponential map) else. Counts below 12 repeat from row to row, so h is tabulated for them
-once a call. There is
-no iteration, hence no stopping rule. Stated accuracy, tested against the quadrature of
-`posterior_information`: relative
-error of D at most 1e-3 for eta from 1e-3 to 1e3 and counts up to 1e6.
+What makes it fast is coarser quadrature and a table. The Gamma rule is a short Gauss-Laguerre rule for alpha >= 12,
+whose nodes and weights are polynomials in alpha^(-1/2) fitted when the module is loaded, and the trapezoidal rule in
+log g (below 2 after the double-exponential map) else. Counts below 12 repeat from row to row, so h is tabulated for
+them once a call. There is no iteration, hence no stopping rule. Stated accuracy, tested against the quadrature of
+`posterior_information`: relative error of D at most 1e-3 for eta from 1e-3 to 1e3 and counts up to 1e6.
 """
 
 from __future__ import annotations
@@ -41,9 +35,7 @@ _EULER = 0.5772156649015329
 
 
 def _fit_rules() -> np.ndarray:
-    """Coefficients [2 * points, degree + 1] of standardised nodes and weights as polynomials in
-    alpha^(-1/2).
-    """
+    """Coefficients [2 * points, degree + 1] of standardised nodes and weights as polynomials in alpha^(-1/2)."""
     top = _LARGE**-0.5
     t = np.cos((np.arange(4 * _DEGREE) + 0.5) * np.pi / (4 * _DEGREE))
     x = (t + 1.0) / 2.0 * top
@@ -191,9 +183,7 @@ def _ratio_means(alpha, g, log_g, nodes, out):
 
 @jit
 def _tabulate(eta, last, g, log_g, nodes, table):
-    """table[k, n] = h_{eta + n}(g_k) for n = 0 .. last: upwards from the series for g < 4, downwards
-    above.
-    """
+    """table[k, n] = h_{eta + n}(g_k) for n = 0 .. last: upwards from the series for g < 4, downwards above."""
     steps = int(eta - 0.5) if eta >= 1.5 else 0
     start = eta - steps
     log_gamma = math.lgamma(2.0 - start)
@@ -244,8 +234,13 @@ def _groups(counts, size, value):
 
 
 @jit
-def _centre(z, groups, size, alpha, p, value, last, g, log_g, weight, nodes, table):
-    """``E w_z^2`` for an outcome of group z; h comes from the table for whole counts up to `last`."""
+def _centre(z, groups, row, last, rule, nodes, table):
+    """``E w_z^2`` for an outcome of group z; h comes from the table for whole counts up to `last`.
+
+    `row` holds size, count, alpha and p of each group, `rule` the nodes g, log g and weights.
+    """
+    size, value, alpha, p = row
+    g, log_g, weight = rule
     drift = 0.0
     single = 0.0
     spread = 0.0
@@ -279,8 +274,7 @@ def _centre(z, groups, size, alpha, p, value, last, g, log_g, weight, nodes, tab
 
 @jit
 def barker_information_rows(counts, eta, a, empirical):
-    """Posterior Stein information of every row (barker operator, kernel ``a I + b 11'``, Dirichlet(eta)
-    prior).
+    """Posterior Stein information of every row (barker operator, kernel ``a I + b 11'``, Dirichlet(eta) prior).
 
     Parameters
     ----------
@@ -289,8 +283,7 @@ def barker_information_rows(counts, eta, a, empirical):
     eta : float
         Prior concentration of each outcome, positive.
     a : float
-        Diagonal part of the kernel: 1 - 1/e for exponential Hamming, 1 for delta. The constant part b plays
-        no role,
+        Diagonal part of the kernel: 1 - 1/e for exponential Hamming, 1 for delta. The constant part b plays no role,
         because the flow of the barker operator sums to zero.
     empirical : bool
         Reference: False for the posterior mean, True for counts / n (posterior mean where n = 0).
@@ -301,15 +294,11 @@ def barker_information_rows(counts, eta, a, empirical):
     """
     rows, n = counts.shape
     out = np.empty(rows)
-    size = np.empty(n + 1)
-    value = np.empty(n + 1)
-    alpha = np.empty(n + 1)
-    p = np.empty(n + 1)
+    row = np.empty((4, n + 1))
+    size, value, alpha, p = row
     # Slot j holds rule and table for alpha = eta + j < _LARGE; the last slot is scratch for larger ones.
     last = math.ceil(_LARGE - eta) - 1
-    g = np.empty((_TABLE + 1, _MAX_NODES))
-    log_g = np.empty((_TABLE + 1, _MAX_NODES))
-    weight = np.empty((_TABLE + 1, _MAX_NODES))
+    rules = np.empty((_TABLE + 1, 3, _MAX_NODES))
     table = np.empty((_TABLE + 1, _MAX_NODES, _TABLE))
     nodes = np.zeros(_TABLE + 1, dtype=np.int64)
     untouched = -1.0
@@ -329,17 +318,13 @@ def barker_information_rows(counts, eta, a, empirical):
             j = int(min(value[z], 2.0 * _TABLE))
             if j > last or j != value[z]:
                 j = _TABLE
-                nodes[j] = _rule(alpha[z], g[j], log_g[j], weight[j])
-                square += size[z] * _centre(
-                    z, groups, size, alpha, p, value, -1, g[j], log_g[j], weight[j], nodes[j], table[j]
-                )
+                k = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
+                square += size[z] * _centre(z, groups, row, -1, rules[j], k, table[j])
                 continue
             if nodes[j] == 0:
-                nodes[j] = _rule(alpha[z], g[j], log_g[j], weight[j])
-                _tabulate(eta, last, g[j], log_g[j], nodes[j], table[j])
-            square += size[z] * _centre(
-                z, groups, size, alpha, p, value, last, g[j], log_g[j], weight[j], nodes[j], table[j]
-            )
+                nodes[j] = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
+                _tabulate(eta, last, rules[j, 0], rules[j, 1], nodes[j], table[j])
+            square += size[z] * _centre(z, groups, row, last, rules[j], nodes[j], table[j])
         out[r] = a * square
         if total == 0.0:
             untouched = out[r]

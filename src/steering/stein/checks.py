@@ -1,5 +1,4 @@
-"""Validation of what users hand in: probabilities, counts, positive parameters. One sentence for each
-mistake.
+"""Validation of what users hand in: probabilities, counts, positive parameters. One sentence for each mistake.
 
 Every public function of `steering.stein` passes its arrays through here once; the code behind trusts them.
 """

@@ -6,8 +6,7 @@ For a model with score ``s(x) = grad log q(x)`` and a kernel ``k(x, x') = phi(|x
 
     rbf:  phi(r) = exp(-r / (2 l^2))              imq:  phi(r) = (1 + r / l^2)^(-1/2)
 
-V averages u over all pairs of samples, U over pairs of different ones; pairs are visited in blocks, never
-all at once.
+V averages u over all pairs of samples, U over pairs of different ones; pairs are visited in blocks, never all at once.
 
 Between Gaussians p = N(m, v) and q = N(mu, 1/tau) in one dimension the scores differ by ``b (x - m) - g`` with
 ``b = 1/v - tau`` and ``g = tau (m - mu)``, and d ~ N(0, 2 v) is independent of the midpoint, so

@@ -1,22 +1,18 @@
 r"""A growing and shrinking dictionary of samples whose discrepancy is always at hand.
 
-Kept: the counts, ``F_x = sum_i T_x[y_i]`` (so ``n^2 V = sum_{x,x'} k(x,x') F_x' L F_x'``), its sums over
-input axes, and the two
-running totals n^2 V and sum_i kappa(i, i). One sample (x, y) changes them by one row of T_x:
+Kept: the counts, ``F_x = sum_i T_x[y_i]`` (so ``n^2 V = sum_{x,x'} k(x,x') F_x' L F_x'``), its sums over input axes,
+and the two running totals n^2 V and sum_i kappa(i, i). One sample (x, y) changes them by one row of T_x:
 
-    n^2 V  ->  n^2 V + 2 sim(x, y) + kappa,      sim(x, y) = T_x[y] L (sum_x' k(x, x') F_x'),   kappa =
-    k(x,x) T_x[y] L T_x[y]'
+    n^2 V  ->  n^2 V + 2 sim(x, y) + kappa,
+    sim(x, y) = T_x[y] L (sum_x' k(x, x') F_x'),      kappa = k(x, x) T_x[y] L T_x[y]'
 
-in O(S), whatever n: the sum over x' for product kernels ``prod (a_j I + b_j 11')`` needs only the sums of F
-over each subset of
-input axes (one array for no inputs, four for (s, a)). No pair of samples is ever looked at.
+in O(S), whatever n: the sum over x' for product kernels ``prod (a_j I + b_j 11')`` needs only the sums of F over each
+subset of input axes (one array for no inputs, four for (s, a)). No pair of samples is ever looked at.
 
-Selection (`Dictionary.select`) is the step of the paper's Algorithm 1: of a batch take the sample with the
-least
+Selection (`Dictionary.select`) is the step of the paper's Algorithm 1: of a batch take the sample with the least
 ``kappa + 2 sim``. `Dictionary.shrink` removes, one by one, the sample whose absence changes V least.
 
-Rounding: totals are sums of n terms; after a million updates they agree with a fresh computation to about
-1e-10.
+Rounding: totals are sums of n terms; after a million updates they agree with a fresh computation to about 1e-10.
 `Dictionary.refresh` recomputes them from the counts.
 """
 
@@ -40,8 +36,7 @@ Sample = int | Sequence[int]
 
 
 class Dictionary:
-    """Samples y, or (x..., y) with inputs such as (s, a, s'), summarised by counts, with V and U kept up to
-    date.
+    """Samples y, or (x..., y) with inputs such as (s, a, s'), summarised by counts, with V and U kept up to date.
 
     Parameters
     ----------
@@ -117,9 +112,7 @@ class Dictionary:
         self._change(index, -1)
 
     def select(self, batch: Iterable[Sample]) -> int:
-        """Add the sample of the batch with the least self-similarity plus twice its similarity; returns
-        its place.
-        """
+        """Add the sample of the batch with the least self-similarity plus twice its similarity; returns its place."""
         samples = [self._index(sample) for sample in batch]
         if not samples:
             raise InvalidDistribution("the batch is empty; give at least one sample to select from.")
@@ -133,9 +126,7 @@ class Dictionary:
         return best
 
     def shrink(self, budget: int) -> list[tuple[int, ...]]:
-        """Remove samples until at most `budget` are left, each time the one that changes V least; returns
-        them.
-        """
+        """Remove samples until at most `budget` are left, each time the one that changes V least; returns them."""
         budget = as_whole(budget, "budget", 1)
         removed = []
         while self.n > budget:

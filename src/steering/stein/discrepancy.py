@@ -7,15 +7,12 @@ With ``w = p T_q`` (`steering.stein.operators`) and the Gram matrix L of the bas
     U-statistic:   (n^2 V - sum_y counts(y) kappa(y, y)) / (n (n - 1)),   unbiased, may be negative
     Stein kernel:  kappa(y, y') = T_q[y] L T_q[y']'
 
-All functions take the outcomes on the last axis; leading axes of p (or counts) and q broadcast, so the
-conditional
+All functions take the outcomes on the last axis; leading axes of p (or counts) and q broadcast, so the conditional
 discrepancy of every row (s, a) of an MDP is one call with arrays of shape (S, A, S).
 
-Zero only if p = q? For ``barker``, ``min``, ``gibbs`` (every q) and ``sqrt``, ``difference`` (q > 0) with a
-strictly positive
-kernel, yes; ``difference`` is never zero on a row with an unseen outcome whose cyclic successor was seen,
-and then a
-`SteinSupportWarning` is given. See `steering.stein.operators` for the reasons.
+Zero only if p = q? For ``barker``, ``min``, ``gibbs`` (every q) and ``sqrt``, ``difference`` (q > 0) with a strictly
+positive kernel, yes; ``difference`` is never zero on a row with an unseen outcome whose cyclic successor was seen, and
+then a `SteinSupportWarning` is given. See `steering.stein.operators` for the reasons.
 """
 
 from __future__ import annotations
@@ -89,8 +86,8 @@ def discrepancy_from_counts(
 ) -> Array | float:
     """V- or U-statistic of the samples that the counts summarise.
 
-    Equal to the double sum over all pairs of samples (V) or all pairs of different ones (U), at O(S) to
-    O(S^2) whatever n.
+    Equal to the double sum over all pairs of samples (V) or all pairs of different ones (U), at O(S) to O(S^2) whatever
+    n.
 
     Parameters
     ----------

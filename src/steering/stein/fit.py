@@ -1,17 +1,16 @@
 r"""Goodness of fit of counts to a pmf, and of transition counts to a transition model.
 
-Null hypothesis: the samples come from q. The statistic is the V- or U-statistic of the discrepancy; large
-values speak against q.
+Null hypothesis: the samples come from q. The statistic is the V- or U-statistic of the discrepancy; large values speak
+against q.
 
-multinomial: draw counts from Multinomial(n, q) B times and compare. Under the null the observed statistic
-and the B simulated
-ones are exchangeable, so ``P(p <= t) <= t`` exactly, for every n; ties count against rejection.
+multinomial: draw counts from Multinomial(n, q) B times and compare. Under the null the observed statistic and the B
+simulated ones are exchangeable, so ``P(p <= t) <= t`` exactly, for every n; ties count against rejection.
 
 wild: multiply each sample by an independent random sign. Only sums of signs within an outcome matter,
 ``e_y = 2 Binomial(n_y, 1/2) - n_y``, so a replicate is ``e' kappa e / n^2``; it needs no draws from q. It holds its
-level only where every outcome that q allows is expected often: signs cannot vary an outcome that was not seen.
-Measured type-I error at 5 % for q = (14/15, 1/15): 0.20 at n q_y = 3, 0.13 at 5, 0.08 at 10, 0.05 at 20. Below `RARE`
-a `RareOutcomeWarning` is given.
+level only where every outcome that q allows is expected often: signs cannot vary an outcome that was not seen. Measured
+type-I error at 5 % for q = (14/15, 1/15): 0.20 at n q_y = 3, 0.13 at 5, 0.08 at 10, 0.05 at 20. Below `RARE` a
+`RareOutcomeWarning` is given.
 
 For transitions, rows are independent given how often each was visited: the statistic is ``sum_x n_x DSD_x / n``, and
 replicates redraw each row given n_x. Row p-values come along, with Holm's correction for looking at many rows. A sample
@@ -87,8 +86,8 @@ def goodness_of_fit(
     operator, kernel, statistic
         As in `discrepancy_from_counts`.
     method
-        ``"multinomial"`` (exact for every n) or ``"wild"`` (asymptotic; its level holds only where n q_y is at least
-        20 for every outcome that q allows).
+        ``"multinomial"`` (exact for every n) or ``"wild"`` (asymptotic; its level holds only where n q_y is at least 20
+        for every outcome that q allows).
     draws
         Number B of replicates.
     rng
@@ -192,9 +191,7 @@ def _warn_if_rare(method: str, n: Array | float, q: Array) -> None:
 
 
 def _forms(e: Array, kappa: Array, n: float, statistic: str, counts: Array | None = None) -> Array:
-    """V- or U-statistic of each row of counts (or of signed counts, with the true counts for the
-    diagonal).
-    """
+    """V- or U-statistic of each row of counts (or of signed counts, with the true counts for the diagonal)."""
     total = np.einsum("bi,bi->b", e @ kappa, e)
     if statistic == "V":
         return np.asarray(total / n**2)

@@ -5,17 +5,14 @@ With samples (x_i, y_i), n of them, n_x at input x, and ``w_x`` the Stein vector
     DSD = (1/n^2) sum_{i,j} k(x_i, x_j) kappa_{x_i x_j}(y_i, y_j)
         = (1/n^2) sum_{x,x'} k(x, x') (n_x w_x)' L (n_x' w_x').
 
-The kernel on inputs is a product over coordinates (state, action), each ``a I + b 11'``; so with ``U = n_x
-w_x`` as an array of
-shape (S, A, S) the form is ``<U, (K_S (x) K_A (x) L) U> / n^2`` and each factor costs one sum along its
-axis: O(S A S) after U.
+The kernel on inputs is a product over coordinates (state, action), each ``a I + b 11'``; so with ``U = n_x w_x`` as an
+array of shape (S, A, S) the form is ``<U, (K_S (x) K_A (x) L) U> / n^2`` and each factor costs one sum along its axis:
+O(S A S) after U.
 
-Rows without samples play no role; rows of q that are all zero (actions that are not allowed) are accepted
-there.
+Rows without samples play no role; rows of q that are all zero (actions that are not allowed) are accepted there.
 
-Zero if every visited row fits. Only if: the discrepancy weighs rows by how often they were visited, and it
-is zero exactly when
-all visited rows have w_x = 0, provided both kernels are strictly positive (see `steering.stein.operators`
+Zero if every visited row fits. Only if: the discrepancy weighs rows by how often they were visited, and it is zero
+exactly when all visited rows have w_x = 0, provided both kernels are strictly positive (see `steering.stein.operators`
 for w = 0).
 """
 
@@ -51,15 +48,13 @@ def joint_discrepancy(
     Parameters
     ----------
     counts, q
-        Shape (S, A, S): samples and model probabilities of each next state (last axis) for each state and
-        action. Any number
-        of input axes works.
+        Shape (S, A, S): samples and model probabilities of each next state (last axis) for each state and action. Any
+        number of input axes works.
     operator, kernel
         As in `discrepancy`, for the outcomes.
     input_kernel
-        Kernel on the inputs: a name, used for each coordinate (the normalised one divides by their number),
-        or one kernel
-        or Gram matrix for each input axis.
+        Kernel on the inputs: a name, used for each coordinate (the normalised one divides by their number), or one
+        kernel or Gram matrix for each input axis.
     statistic
         ``"V"`` or ``"U"``.
     """
@@ -96,8 +91,7 @@ def joint_population(
     visits = np.asarray(weights, float)
     if data.shape != model.shape or visits.shape != data.shape[:-1]:
         raise InvalidDistribution(
-            f"p {data.shape}, q {model.shape} and weights {visits.shape} do not match; weights have the"
-            f" input axes of p."
+            f"p {data.shape}, q {model.shape} and weights {visits.shape} do not match; weights need the axes of inputs."
         )
     as_pmf(visits.ravel(), "weights")
     op.check(model)
@@ -107,9 +101,7 @@ def joint_population(
 
 
 def model_rows(q: ArrayLike, counts: Array) -> Array:
-    """Validated model rows; rows that are all zero are allowed where nothing was counted (made uniform
-    there).
-    """
+    """Validated model rows; rows that are all zero are allowed where nothing was counted (made uniform there)."""
     model = as_floats(q, "q")
     if model.shape != counts.shape:
         raise InvalidDistribution(f"q has shape {model.shape} and counts {counts.shape}; they must be equal.")

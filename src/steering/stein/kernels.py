@@ -1,8 +1,7 @@
 r"""Base kernels on one categorical coordinate.
 
-A Stein discrepancy is a quadratic form ``w' L w`` with the Gram matrix ``L`` of a base kernel over the
-outcomes. Kernels
-that only ask whether two outcomes are equal have ``L = a I + b 11'``, so the form costs O(S):
+A Stein discrepancy is a quadratic form ``w' L w`` with the Gram matrix ``L`` of a base kernel over the outcomes.
+Kernels that only ask whether two outcomes are equal have ``L = a I + b 11'``, so the form costs O(S):
 
     w' L w = a |w|^2 + b (sum w)^2
 
@@ -15,8 +14,7 @@ name                         l(y, y')                       a               b
 a Gram matrix                any positive semi-definite     --              --
 ===========================  =============================  ==============  =========
 
-The normalised kernel differs from the plain one only on vectors of d > 1 coordinates
-(`steering.stein.vectors`) and on
+The normalised kernel differs from the plain one only on vectors of d > 1 coordinates (`steering.stein.vectors`) and on
 state-action pairs (`steering.stein.joint`). A new kernel is one function decorated with `register_kernel`.
 """
 
@@ -35,9 +33,7 @@ from steering.stein.checks import Array
 
 
 class BaseKernel(ABC):
-    """Gram matrix ``L`` of a positive semi-definite kernel on the outcomes, known through what it does to
-    vectors.
-    """
+    """Gram matrix ``L`` of a positive semi-definite kernel on the outcomes, known through what it does to vectors."""
 
     @abstractmethod
     def apply(self, w: Array) -> Array:
@@ -122,8 +118,7 @@ class GramKernel(BaseKernel):
         """``L w``."""
         if w.shape[-1] != len(self.matrix):
             raise InvalidOption(
-                f"the Gram matrix is for {len(self.matrix)} outcomes and the distributions have"
-                f" {w.shape[-1]};"
+                f"the Gram matrix is for {len(self.matrix)} outcomes and the distributions have {w.shape[-1]};"
                 " give one of matching size."
             )
         return np.asarray(w @ self.matrix)
@@ -151,9 +146,7 @@ _MADE: dict[tuple[str, int], TwoParameter] = {}
 
 
 def register_kernel(name: str) -> Callable[[Callable[[int], TwoParameter]], Callable[[int], TwoParameter]]:
-    """Decorator that adds a kernel: a function of the number of coordinates d, giving the factor of one
-    coordinate.
-    """
+    """Decorator that adds a kernel: a function of the number of coordinates d, giving the factor of one coordinate."""
 
     def add(function: Callable[[int], TwoParameter]) -> Callable[[int], TwoParameter]:
         _KERNELS[name] = function

@@ -12,13 +12,11 @@ An operator turns a model pmf ``q`` into a linear map of data distributions ``p`
 
     w(z) = p(v z) - p(z) q(v z) / q(z)
 
-Using v where v^-1 belongs gives ``p(v^-1 z) - p(z) q(v z) / q(z)``, which is not zero at p = q for more than
-two outcomes.
+Using v where v^-1 belongs gives ``p(v^-1 z) - p(z) q(v z) / q(z)``, which is not zero at p = q for more than two
+outcomes.
 
-Reversible operators: ``w(z) = sum_y c(y, z) (p(y) q(z) - p(z) q(y))`` with a symmetric conductance c > 0
-over all pairs or
-over the edges of a graph. The locally balanced ones have ``q(z) c(y, z) = g(q(z) / q(y))`` with ``g(t) = t
-g(1/t)``:
+Reversible operators: ``w(z) = sum_y c(y, z) (p(y) q(z) - p(z) q(y))`` with a symmetric conductance c > 0 over all pairs
+or over the edges of a graph. The locally balanced ones have ``q(z) c(y, z) = g(q(z) / q(y))`` with ``g(t) = t g(1/t)``:
 
 =========  ====================  ===========================  =========================
 name       g(t)                  resistance 1 / c(y, z)       zero probabilities
@@ -29,18 +27,14 @@ min        min(1, t)             max(q(y), q(z))              allowed
 gibbs      --                    1, so ``w = q - p``          allowed
 =========  ====================  ===========================  =========================
 
-When is ``w = 0`` only for p = q? ``difference``: for every q > 0 (p/q is constant around the cycle).
-All-pairs reversible
-operators: for every q, zeros included: a pair with q(y) = q(z) = 0 carries no flow (0/0 is read as 0), but
-mass of p where
-q = 0 flows out to every outcome that q allows, so ``w(y) = -p(y) #{z: q(z) > 0}`` there (barker, min). On a
-graph: when the
-outcomes with q > 0 are connected in it and every outcome with q = 0 has a neighbour with q > 0
+When is ``w = 0`` only for p = q? ``difference``: for every q > 0 (p/q is constant around the cycle). All-pairs
+reversible operators: for every q, zeros included: a pair with q(y) = q(z) = 0 carries no flow (0/0 is read as 0), but
+mass of p where q = 0 flows out to every outcome that q allows, so ``w(y) = -p(y) #{z: q(z) > 0}`` there (barker, min).
+On a graph: when the outcomes with q > 0 are connected in it and every outcome with q = 0 has a neighbour with q > 0
 (`Reversible.identifies`).
 
-Reversible operators do not depend on how outcomes are numbered; ``difference`` does. On a sparse row
-``difference`` cannot
-vanish: if p(z) = 0 < p(v z) then ``w(z) = p(v z)`` whatever q is.
+Reversible operators do not depend on how outcomes are numbered; ``difference`` does. On a sparse row ``difference``
+cannot vanish: if p(z) = 0 < p(v z) then ``w(z) = p(v z)`` whatever q is.
 """
 
 from __future__ import annotations
@@ -71,8 +65,7 @@ Resistance = Callable[[Array, Array], Array]
 
 
 class Operator:
-    """A discrete Stein operator; subclasses give `generator` (the matrix ``T_q``), and `flow` where a faster
-    way exists.
+    """A discrete Stein operator; subclasses give `generator` (the matrix ``T_q``), and `flow` where that can be faster.
 
     Attributes
     ----------
@@ -134,9 +127,8 @@ class Operator:
         """Refuse a q that the operator is not defined for."""
         if self.needs_full_support and not least(q) > 0.0:
             raise InvalidDistribution(
-                f"q{first_where(q <= 0)} is zero and operator '{self.name}' divides by q; use"
-                f" operator='barker' or"
-                " give every outcome a positive probability."
+                f"q{first_where(q <= 0)} is zero and operator '{self.name}' divides by q; use operator='barker' or give"
+                " every outcome a positive probability."
             )
 
 
@@ -214,8 +206,8 @@ class Reversible(Operator):
     resistance
         The symmetric function ``1 / c(q(y), q(z))``; it returns a new array, zero only where no flow is meant.
     scale_free
-        The resistance is proportional to the scale of q: true for the locally balanced ones. Tried out at a few
-        points, as is the symmetry.
+        The resistance is proportional to the scale of q: true for the locally balanced ones. Tried out at a few points,
+        as is the symmetry.
     needs_full_support
         Whether the resistance is zero where only one probability is.
     shortcut
@@ -262,8 +254,7 @@ class Reversible(Operator):
         Parameters
         ----------
         graph
-            Symmetric adjacency matrix (array or SciPy sparse); non-zero means neighbour, the diagonal is
-            ignored.
+            Symmetric adjacency matrix (array or SciPy sparse); non-zero means neighbour, the diagonal is ignored.
         """
         matrix: Any = sp.csr_array(graph)  # the stubs of SciPy know too little of sparse comparisons
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -1,23 +1,18 @@
 r"""Ratios of independent Gamma variables: the building block of expectations over Dirichlet posteriors.
 
-For a Dirichlet(alpha) pmf q, written with independent ``G_z ~ Gamma(alpha_z)``, the ratio ``B_yz = q_z /
-(q_y + q_z)`` is
-``G_z / (G_y + G_z) ~ Beta(alpha_z, alpha_y)``. Two ratios with the same centre z are independent given ``G_z
-= g``, with
+For a Dirichlet(alpha) pmf q, written with independent ``G_z ~ Gamma(alpha_z)``, the ratio ``B_yz = q_z / (q_y + q_z)``
+is ``G_z / (G_y + G_z) ~ Beta(alpha_z, alpha_y)``. Two ratios with the same centre z are independent given ``G_z = g``,
+with
 
     h_alpha(g) = E[g / (g + G_alpha)] = g e^g E_alpha(g),      E_alpha the generalised exponential integral.
 
-`gamma_ratio_mean` computes h to about 1e-13: a continued fraction for g >= 1 or alpha >= 30 (depth K is the
-K-point
-Gauss-Laguerre rule for 1 / (g + x)), otherwise the series of the incomplete Gamma function for alpha < 1.5
-and the
+`gamma_ratio_mean` computes h to about 1e-13: a continued fraction for g >= 1 or alpha >= 30 (depth K is the K-point
+Gauss-Laguerre rule for 1 / (g + x)), otherwise the series of the incomplete Gamma function for alpha < 1.5 and the
 recurrence ``h_{alpha+1} = g (1 - h_alpha) / alpha`` upwards from there, stable for g < alpha.
 
-`gamma_rule` is a quadrature for E[f(G)]: below alpha = 20 the trapezoidal rule after the double-exponential
-map
-``g = exp(t - exp(-t))`` (it does not mind that f behaves like g^alpha at 0), above it the Gauss-Laguerre
-rule. Both stop where
-the density has fallen below 1e-17 of its peak; the error is below 1e-11 relative for every alpha from 1e-3
+`gamma_rule` is a quadrature for E[f(G)]: below alpha = 20 the trapezoidal rule after the double-exponential map
+``g = exp(t - exp(-t))`` (it does not mind that f behaves like g^alpha at 0), above it the Gauss-Laguerre rule. Both
+stop where the density has fallen below 1e-17 of its peak; the error is below 1e-11 relative for every alpha from 1e-3
 to 1e9.
 """
 
@@ -48,9 +43,7 @@ def gamma_ratio_mean(alpha: ArrayLike, log_g: ArrayLike) -> Array:
 
 
 def _continued_fraction(alpha: Array, g: Array) -> Array:
-    """``g / (g + alpha - alpha / (g + alpha + 2 - 2 (alpha + 1) / (g + alpha + 4 - ...)))`` from the far
-    end.
-    """
+    """``g / (g + alpha - alpha / (g + alpha + 2 - 2 (alpha + 1) / (g + alpha + 4 - ...)))`` from the far end."""
     base = g + alpha
     value = base + 2.0 * _DEPTH
     for k in range(_DEPTH, 0, -1):
@@ -78,11 +71,9 @@ def _upwards(alpha: Array, log_g: Array) -> Array:
 
 
 def _near_one(alpha: Array, log_g: Array) -> Array:
-    """``g^alpha e^g Gamma(1 - alpha, g)`` for g < 1 and 0.5 <= alpha < 1.5, without cancellation at alpha =
-    1.
+    """``g^alpha e^g Gamma(1 - alpha, g)`` for g < 1 and 0.5 <= alpha < 1.5, without cancellation at alpha = 1.
 
-    With s = 1 - alpha, ``Gamma(s, g) = (Gamma(1+s) - 1)/s - (g^s - 1)/s - g^s sum_{k>=1} (-g)^k / (k! (s +
-    k))``.
+    With s = 1 - alpha, ``Gamma(s, g) = (Gamma(1+s) - 1)/s - (g^s - 1)/s - g^s sum_{k>=1} (-g)^k / (k! (s + k))``.
     """
     s = 1.0 - alpha
     log_g = np.maximum(log_g, -600.0)  # h is below 1e-130 there and g^s must not overflow

@@ -1,20 +1,16 @@
 r"""Rows with small support: cost by the support, not by the number of outcomes.
 
-A row lists the outcomes that have values of their own (k of them: where samples fell) and says that all the
-others, S - k,
-share one probability ``q_rest`` in the model and one ``p_rest`` in the data. That is exact for counts under
-a symmetric Dirichlet
-posterior: every unseen outcome has p = 0 and the same q.
+A row lists the outcomes that have values of their own (k of them: where samples fell) and says that all the others, S -
+k, share one probability ``q_rest`` in the model and one ``p_rest`` in the data. That is exact for counts under a
+symmetric Dirichlet posterior: every unseen outcome has p = 0 and the same q.
 
-Reversible operators depend on (p, q) only, so the rest is one group of S - k equal outcomes. With groups g
-of size M_g
+Reversible operators depend on (p, q) only, so the rest is one group of S - k equal outcomes. With groups g of size M_g
 
     w_g = sum_h M_h c(q_g, q_h) (p_h q_g - p_g q_h),       DSD = a sum_g M_g w_g^2 + b (sum_g M_g w_g)^2,
 
 O(k^2) a row. For ``difference``, w differs from zero only on the support and just before it:
 
-    w(s) = p(v s) - p(s) q(v s) / q(s),     w(v^-1 s) = p(s) - p_rest q(s) / q_rest   if v^-1 s is not in the
-    support.
+    w(s) = p(v s) - p(s) q(v s) / q(s),     w(v^-1 s) = p(s) - p_rest q(s) / q_rest   if v^-1 s is not listed.
 """
 
 from __future__ import annotations
@@ -44,9 +40,7 @@ from steering.stein.operators import Operator, Reversible, get_operator
 
 
 class SparseRows(NamedTuple):
-    """Rows in padded form: `support` (R, k) with -1 as padding, `counts` (R, k), `q_support` (R, k),
-    `q_rest` (R,).
-    """
+    """Rows in padded form: `support` (R, k) with -1 as padding, `counts` (R, k), `q_support` (R, k), `q_rest` (R,)."""
 
     support: NDArray[np.int64]
     counts: Array
@@ -56,8 +50,7 @@ class SparseRows(NamedTuple):
 
 
 def sparse_rows(counts: Any, eta: float) -> SparseRows:
-    """Counts (SciPy sparse or dense, rows x outcomes) with the posterior mean model of a Dirichlet(eta)
-    prior.
+    """Counts (SciPy sparse or dense, rows x outcomes) with the posterior mean model of a Dirichlet(eta) prior.
 
     ``q(y) = (n_y + eta) / (n + S eta)``, one value for all unseen outcomes.
     """
@@ -176,8 +169,7 @@ def _validated(
     off = ~(np.abs(total - 1.0) <= SUM_TOLERANCE)
     if off.any():
         raise InvalidDistribution(
-            f"the model of row {first_where(off)} sums to {total[off][0]:.10g} instead of 1, counting"
-            f" q_rest once for"
+            f"the model of row {first_where(off)} sums to {total[off][0]:.10g} instead of 1, counting q_rest once for"
             " each outcome outside the support; rescale it."
         )
     return index, n, q, rest
@@ -212,8 +204,7 @@ def _grouped(p: Array, q: Array, size: Array, op: Reversible, base: TwoParameter
     w = q * both[..., 0] - p * both[..., 1]
     value = base.a * (size * w * w).sum(-1) + base.b * (size * w).sum(-1) ** 2
     if statistic == "U":
-        # kappa(y, y) = a (sum_{z != y} t_z^2 + (sum_{z != y} t_z)^2) with t_z = q_z c(y, z); rows of T sum
-        # to zero.
+        # kappa(y, y) = a (sum_{z != y} t_z^2 + (sum_{z != y} t_z)^2) with t_z = q_z c(y, z); rows of T sum to zero.
         groups = np.arange(c.shape[-1])
         t = c / np.maximum(size[:, None, :], 1.0) * q[:, None, :]
         others = size[:, None, :] - np.eye(len(groups)) * (size[:, None, :] > 0)

@@ -1,23 +1,19 @@
 r"""Greedy Stein thinning: m points of a sample that together look most like the model.
 
-Step by step take the point that minimises ``kappa(x, x) + 2 sum over the points taken of kappa(x, .)``; a
-point may be
+Step by step take the point that minimises ``kappa(x, x) + 2 sum over the points taken of kappa(x, .)``; a point may be
 taken again (``replace=True``), as in the method's definition.
 
-Categorical samples: the objective depends on the outcome only, so the search is over S outcomes with one S x
-S table, O(m S)
-after it, whatever the number of samples. Continuous points with the score of the model: the inverse
-multiquadric Stein
-kernel ``k(x, y) = (1 + (x - y)' G (x - y))^(-1/2)`` with preconditioner G, one pass over the sample a step:
+Categorical samples: the objective depends on the outcome only (with inputs such as (s, a): on the cell (s, a, s')), so
+the search is over the K different cells in the sample, O(m K S) after one row of the operator for each, whatever the
+number of samples. Continuous points with the score of the model: the inverse multiquadric Stein kernel
+``k(x, y) = (1 + (x - y)' G (x - y))^(-1/2)`` with preconditioner G, one pass over the sample a step:
 
-    u(x, y) = -3 (d' G G d) / Q^(5/2) + (tr G + (s_x - s_y)' G d) / Q^(3/2) + s_x . s_y / Q^(1/2),   Q = 1 +
-    d' G d,  d = x - y.
+    u(x, y) = -3 (d' G G d) / Q^(5/2) + (tr G + (s_x - s_y)' G d) / Q^(3/2) + s_x . s_y / Q^(1/2),
+    Q = 1 + d' G d,  d = x - y.
 
-Preconditioners: ``"id"`` (identity), ``"med"`` (identity / squared median distance), ``"sclmed"`` (times log
-min(n, 1000)),
-``"smpcov"`` (inverse sample covariance), or a length l (identity / l^2). With ``standardise`` each
-coordinate is first divided by its
-mean absolute deviation.
+Preconditioners: ``"id"`` (identity), ``"med"`` (identity / squared median distance), ``"sclmed"`` (times log min(n,
+1000)), ``"smpcov"`` (inverse sample covariance), or a length l (identity / l^2). With ``standardise`` each coordinate
+is first divided by its mean absolute deviation.
 """
 
 from __future__ import annotations
@@ -29,11 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_pmf, first_where
+from steering.stein.checks import Array, as_floats, as_pmf, as_whole, finite, first_where
 from steering.stein.continuous import Score, points_and_scores
-from steering.stein.discrepancy import KernelLike, stein_kernel
+from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import InvalidDistribution
-from steering.stein.operators import Operator
+from steering.stein.joint import InputKernel, input_kernels, model_rows
+from steering.stein.kernels import get_kernel
+from steering.stein.operators import Operator, get_operator
 
 Preconditioner = Literal["id", "med", "sclmed", "smpcov"] | float
 
@@ -48,21 +46,22 @@ def thin(
     standardise: bool = True,
     preconditioner: Preconditioner = "id",
     replace: bool = True,
+    input_kernel: InputKernel = "exp-hamming",
 ) -> NDArray[np.int64]:
     """Places in the sample of m points that together minimise the Stein discrepancy, greedily.
 
     Parameters
     ----------
     samples
-        Outcomes 0..S-1 (with `q`) or points (n, D) (with `score`).
+        Outcomes 0..S-1 or rows (s, a, s') (with `q`), or points (n, D) (with `score`).
     m
         How many to take.
     q
-        Model pmf for categorical samples.
+        Model of categorical samples: one pmf, or an array (S, A, S) of them for rows (s, a, s').
     score
         ``grad log q`` at each point (array or function) for continuous samples.
-    operator, kernel
-        For categorical samples, as in `discrepancy`.
+    operator, kernel, input_kernel
+        For categorical samples, as in `joint_discrepancy`.
     standardise, preconditioner
         For continuous samples.
     replace
@@ -74,48 +73,76 @@ def thin(
     """
     if (q is None) == (score is None):
         raise InvalidOption("give either q= (categorical samples) or score= (continuous ones) to thin().")
-    if not isinstance(m, int | np.integer) or m < 1:
-        raise InvalidOption(f"m must be a whole number of at least 1, not {m!r}.")
+    m = as_whole(m, "m", 1)
     size = np.shape(samples)[0] if np.ndim(samples) else 0
     if not replace and m > size:
         raise InvalidOption(f"m = {m} points cannot be taken from {size} without replacement; lower m.")
     if q is not None:
-        return _thin_categorical(samples, int(m), q, operator, kernel, replace)
+        return _thin_categorical(_Cells(samples, q, operator, kernel, input_kernel), m, replace)
     assert score is not None
     x, s = points_and_scores(samples, score)
-    return _thin_continuous(x, s, int(m), standardise, preconditioner, replace)
+    return _thin_continuous(x, s, m, standardise, preconditioner, replace)
 
 
-def _thin_categorical(
-    samples: ArrayLike, m: int, q: ArrayLike, operator: str | Operator, kernel: KernelLike, replace: bool
-) -> NDArray[np.int64]:
-    y = np.asarray(samples)
-    model = as_pmf(q, "q")
-    if model.ndim != 1:
-        raise InvalidDistribution(f"q must be one pmf to thin towards, not of shape {model.shape}.")
-    if y.ndim != 1 or y.dtype.kind not in "iu" or not y.size:
-        raise InvalidDistribution("categorical samples must be a one-dimensional array of whole numbers, not empty.")
-    bad = (y < 0) | (y >= len(model))
-    if bad.any():
-        raise InvalidDistribution(f"samples{first_where(bad)} is {y[bad][0]}, outside 0..{len(model) - 1}.")
-    kappa = stein_kernel(model, operator, kernel)
-    outcomes, first, left = np.unique(y, return_index=True, return_counts=True)
-    # Outcomes in order of first appearance, so that ties go to the earliest sample.
-    order = np.argsort(first)
-    outcomes, first, left = outcomes[order], first[order], left[order]
-    places = np.argsort(y, kind="stable")
-    start = np.searchsorted(y[places], outcomes)
-    taken = np.zeros(len(outcomes), dtype=np.int64)
-    table = kappa[np.ix_(outcomes, outcomes)]
-    objective = np.diagonal(table).copy()
+class _Cells:
+    """The distinct samples (x..., y) in order of first appearance, and their Stein kernel with any of them.
+
+    ``kappa((x, y), (x', y')) = k(x, x') T_x[y] L T_x'[y']'``: one row of T is kept for each cell, no table of pairs.
+    """
+
+    def __init__(
+        self, samples: ArrayLike, q: ArrayLike, operator: str | Operator, kernel: KernelLike, input_kernel: InputKernel
+    ) -> None:
+        model, op, base = as_floats(q, "q"), get_operator(operator), get_kernel(kernel)
+        y = np.asarray(samples)
+        y = y[:, None] if y.ndim == 1 else y
+        if y.ndim != 2 or y.dtype.kind not in "iu" or not y.size or y.shape[1] != model.ndim:
+            raise InvalidDistribution(
+                f"samples must be whole numbers, at least one row of {model.ndim} (inputs, then outcome) for a model q"
+                f" of shape {model.shape}."
+            )
+        bad = (y < 0) | (y >= np.array(model.shape))
+        if bad.any():
+            raise InvalidDistribution(f"samples{first_where(bad)} is {y[bad][0]}, outside q of shape {model.shape}.")
+        flat = np.ravel_multi_index(tuple(y.T.astype(np.int64)), model.shape)
+        cells, first, count = np.unique(flat, return_index=True, return_counts=True)
+        order = np.argsort(first)  # so that ties go to the earliest sample
+        cells, self.first, self.count = cells[order], first[order], count[order]
+        self.places = np.argsort(flat, kind="stable")
+        self.start = np.searchsorted(flat[self.places], cells)
+        counts = np.bincount(flat, minlength=model.size).reshape(model.shape).astype(float)
+        model = as_pmf(model, "q") if model.ndim == 1 else model_rows(model, counts)
+        op.check(model)
+        self.index = np.stack(np.unravel_index(cells, model.shape), -1)
+        self.grams = [
+            k.gram(n) for k, n in zip(input_kernels(input_kernel, model.shape[:-1]), model.shape, strict=False)
+        ]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.rows = np.array([op.row(model[tuple(x)], int(z)) for *x, z in self.index])
+            self.image = base.apply(self.rows)
+            self.own = np.einsum("ij,ij->i", self.rows, self.image)
+        for axis, gram in enumerate(self.grams):
+            self.own = self.own * np.diagonal(gram)[self.index[:, axis]]
+        finite(self.own, "the Stein kernel", not op.needs_full_support)
+
+    def similarity(self, cell: int) -> Array:
+        """kappa of every cell with one of them."""
+        value = self.rows @ self.image[cell]
+        for axis, gram in enumerate(self.grams):
+            value = value * gram[self.index[cell, axis]][self.index[:, axis]]
+        return np.asarray(value)
+
+
+def _thin_categorical(cells: _Cells, m: int, replace: bool) -> NDArray[np.int64]:
+    taken = np.zeros(len(cells.count), dtype=np.int64)
+    objective = cells.own.copy()
     chosen = np.empty(m, dtype=np.int64)
     for step in range(m):
         best = int(np.argmin(objective))
-        chosen[step] = first[best] if replace else places[start[best] + taken[best]]
+        chosen[step] = cells.first[best] if replace else cells.places[cells.start[best] + taken[best]]
         taken[best] += 1
-        objective += 2.0 * table[best]
-        if not replace and taken[best] == left[best]:
-            table[:, best] = np.inf
+        objective += 2.0 * cells.similarity(best)
+        if not replace and taken[best] == cells.count[best]:
             objective[best] = np.inf
     return chosen
 
@@ -130,65 +157,60 @@ def _thin_continuous(
                 "a coordinate of the samples never changes; leave it out or set standardise=False."
             )
         x, s = x / spread, s * spread
-    g = _preconditioner(x, preconditioner)
-    # One row for each coordinate: every step then runs along contiguous memory.
-    x, s = np.ascontiguousarray(x.T), np.ascontiguousarray(s.T)
-    scaled, twice = g @ s, g @ x
-    trace = float(np.trace(g))
-    objective = trace + np.einsum("ij,ij->j", s, s)
+    points = _Points(x, s, _preconditioner(x, preconditioner))
+    objective = points.own.copy()
     chosen = np.empty(m, dtype=np.int64)
-    work = [np.empty(x.shape[1]) for _ in range(5)]
-    isotropic = bool(np.all(g == g[0, 0] * np.eye(len(g))))
     for step in range(m):
         best = int(np.argmin(objective))
         chosen[step] = best
         if step + 1 < m:
-            objective += _twice_similarity(x, s, scaled, twice, g, trace, best, work, isotropic)
+            objective += points.twice_similarity(best)
         if not replace:
             objective[best] = np.inf
     return chosen
 
 
-def _twice_similarity(
-    x: Array,
-    s: Array,
-    scaled: Array,
-    twice: Array,
-    g: Array,
-    trace: float,
-    best: int,
-    work: list[Array],
-    isotropic: bool,
-) -> Array:
-    """``2 u(x_i, x_best)`` for every i, without allocating."""
-    form, along, cubic, part, diff = work
-    form[:] = 0.0
-    along[:] = trace
-    cubic[:] = 0.0
-    for k in range(len(x)):
-        np.subtract(x[k], x[k, best], out=diff)
-        np.subtract(scaled[k], scaled[k, best], out=part)
-        part *= diff
-        along += part
-        np.subtract(twice[k], twice[k, best], out=part)
-        if not isotropic:
-            cubic += part * part
-        part *= diff
-        form += part
-    if isotropic:
-        np.multiply(form, g[0, 0], out=cubic)
-    form += 1.0
-    np.divide(1.0, form, out=form)  # 1 / Q
-    cubic *= -3.0
-    cubic *= form
-    cubic += along
-    cubic *= form
-    dot = s[:, best] @ s
-    cubic += dot
-    np.sqrt(form, out=form)
-    cubic *= form
-    cubic *= 2.0
-    return cubic
+class _Points:
+    """Continuous points with their scores, one row for each coordinate: every step runs along contiguous memory."""
+
+    def __init__(self, x: Array, s: Array, g: Array) -> None:
+        self.x, self.s, self.g = np.ascontiguousarray(x.T), np.ascontiguousarray(s.T), g
+        self.gs, self.gx = g @ self.s, g @ self.x
+        self.trace = float(np.trace(g))
+        self.isotropic = bool(np.all(g == g[0, 0] * np.eye(len(g))))
+        self.own = self.trace + np.einsum("ij,ij->j", self.s, self.s)
+        self.work = [np.empty(len(x)) for _ in range(5)]
+
+    def twice_similarity(self, best: int) -> Array:
+        """``2 u(x_i, x_best)`` for every i, without allocating."""
+        x, gs, gx = self.x, self.gs, self.gx
+        form, along, cubic, part, diff = self.work
+        form[:] = 0.0
+        along[:] = self.trace
+        cubic[:] = 0.0
+        for k in range(len(x)):
+            np.subtract(x[k], x[k, best], out=diff)
+            np.subtract(gs[k], gs[k, best], out=part)
+            part *= diff
+            along += part
+            np.subtract(gx[k], gx[k, best], out=part)
+            if not self.isotropic:
+                cubic += part * part
+            part *= diff
+            form += part
+        if self.isotropic:
+            np.multiply(form, self.g[0, 0], out=cubic)
+        form += 1.0
+        np.divide(1.0, form, out=form)  # 1 / Q
+        cubic *= -3.0
+        cubic *= form
+        cubic += along
+        cubic *= form
+        cubic += self.s[:, best] @ self.s
+        np.sqrt(form, out=form)
+        cubic *= form
+        cubic *= 2.0
+        return cubic
 
 
 def _preconditioner(x: Array, name: Preconditioner) -> Array:

@@ -4,21 +4,21 @@ r"""Vectors of d categorical coordinates, y = (y_1, ..., y_d) with y_i out of n_
 
     w_i(z) = p(v_i z) - p(z) q(v_i z) / q(z),      DSD = sum_i w_i' L w_i,
 
-and the reversible operators exchange mass between vectors that differ in one coordinate (`hamming_graph`). ``gibbs``
-is the Gibbs sampler: each coordinate is drawn anew from its conditional,
-``w(z) = sum_i (q(z_i | z_-i) p(z_-i) - p(z))``; for one coordinate that is ``q - p``. (`gibbs.on(hamming_graph(sizes))`
-weighs neighbours by q itself instead.) The kernels are products over coordinates, ``exp(-H)``, ``exp(-H/d)`` or delta,
-so L is applied one axis at a time: O(d^2 n_1 ... n_d).
+and the reversible operators exchange mass between vectors that differ in one coordinate (`hamming_graph`). ``gibbs`` is
+the Gibbs sampler: each coordinate is drawn anew from its conditional, ``w(z) = sum_i (q(z_i | z_-i) p(z_-i) - p(z))``;
+for one coordinate that is ``q - p``. (`gibbs.on(hamming_graph(sizes))` weighs neighbours by q itself instead.) The
+kernels are products over coordinates, ``exp(-H)``, ``exp(-H/d)`` or delta, so L is applied one axis at a time: O(d^2
+n_1 ... n_d).
 
 Two ways in: tables p, counts and q with one axis for each coordinate (`vector_discrepancy`,
 `vector_discrepancy_from_counts`), or samples and an unnormalised log pmf for spaces too large to list
 (`vector_discrepancy_from_samples`), where only pairs of distinct samples are visited, in blocks, with
 
-    kappa(x, x') = sum_i l_-i [ f(x_i, x'_i) (1 + r_i(x) r_i(x')) - r_i(x') f(v^-1 x_i, x'_i) - r_i(x) f(x_i,
-    v^-1 x'_i) ],
+    kappa(x, x') = sum_i l_-i [ f(x_i, x'_i) (1 + r_i(x) r_i(x'))
+                                - r_i(x') f(v^-1 x_i, x'_i) - r_i(x) f(x_i, v^-1 x'_i) ],
 
-f the factor of one coordinate, l_-i the product of the others, r_i(x) = q(v_i x) / q(x). Zero if and only if p = q
-for q > 0 (all operators), and with zeros in q (``barker``, ``min``, ``gibbs``) when its support is connected by
+f the factor of one coordinate, l_-i the product of the others, r_i(x) = q(v_i x) / q(x). Zero if and only if p = q for
+q > 0 (all operators), and with zeros in q (``barker``, ``min``, ``gibbs``) when its support is connected by
 single-coordinate moves and every other vector is one such move away from it.
 """
 
