@@ -51,6 +51,7 @@ def test_graphs_without_edges_move_nothing(name: str) -> None:
         (lambda: stein.Reversible("c", lambda a, b: a + 0 * b), InvalidOption, "not symmetric"),
         (lambda: stein.Reversible("c", lambda a, b: a * b), InvalidOption, "scale_free=False"),
         (lambda: stein.Reversible("c", lambda a, b: -a - b), InvalidOption, "must be positive"),
+        (lambda: stein.get_operator("difference").on(np.ones((3, 3))), InvalidOption, "has no neighbours"),
         (lambda: stein.TwoParameter(-1, 0), InvalidOption, "a = -1"),
         (lambda: stein.TwoParameter(1, np.nan), InvalidOption, "b = nan"),
         (lambda: stein.discrepancy(Q + 0j, Q), InvalidDistribution, "p is not an array of real numbers"),

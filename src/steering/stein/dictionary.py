@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
 from steering.stein.checks import Array, as_floats, as_pmf, as_whole, enough_samples, finite
-from steering.stein.discrepancy import KernelLike, warn_if_stuck
+from steering.stein.discrepancy import KernelLike, overflow_is_refused, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.joint import InputKernel, input_kernels, model_rows
 from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
@@ -148,8 +149,13 @@ class Dictionary:
         return best
 
     def _index(self, sample: Sample) -> tuple[int, ...]:
-        listed = isinstance(sample, tuple | list)
-        parts = tuple(sample if listed else np.asarray(sample, dtype=object).ravel().tolist())  # type: ignore[arg-type]
+        parts: tuple[Any, ...]
+        if isinstance(sample, int | np.integer):
+            parts = (sample,)
+        elif isinstance(sample, tuple | list):
+            parts = tuple(sample)
+        else:
+            parts = tuple(np.asarray(sample, dtype=object).ravel().tolist())
         if len(parts) != self.q.ndim or not all(isinstance(i, int | np.integer) for i in parts):
             raise InvalidDistribution(
                 f"a sample has {self.q.ndim} whole numbers (inputs, then outcome), not {sample!r}."
@@ -173,9 +179,9 @@ class Dictionary:
             weight = float(np.prod([f.b if i in axes else f.a for i, f in enumerate(self._factors)]))
             where = tuple(0 if i in axes else x[i] for i in range(len(x)))
             near += weight * self._sums[axes][where]
-        with np.errstate(over="ignore", invalid="ignore"):
+        with overflow_is_refused(self.operator, self.kernel):
             similar, own = float(image @ near), self._self_weight * float(image @ row)
-        finite(similar + own, "the Stein kernel of a sample")
+        finite(similar + own, "the Stein kernel of a sample", not self.operator.needs_full_support)
         return similar, own
 
     def _change(self, index: tuple[int, ...], times: int) -> None:

@@ -100,6 +100,12 @@ class Operator:
     def flow_from_logs(self, p: Array, log_q: Array) -> Array:
         """``w`` for unnormalised log q: posterior draws may lie below the smallest number, their ratios need not."""
         q = np.asarray(special.softmax(log_q, -1))
+        if least(q) > _TINY:
+            return self.flow(p, q)
+        return self._flow_of_tiny(p, log_q, q)
+
+    def _flow_of_tiny(self, p: Array, log_q: Array, q: Array) -> Array:
+        """`flow_from_logs` where some q are too small to be told from zero, or to be divided by."""
         if self.needs_full_support and not least(q) > 0.0:
             raise InvalidDistribution(
                 f"a posterior draw has a probability below the smallest number, and operator '{self.name}' divides by"
@@ -118,6 +124,16 @@ class Operator:
             return kernel.quadratic(counts @ t), np.asarray(counts @ kernel.quadratic(t))
         own = self.self_similarity(q, kernel)
         return kernel.quadratic(self.flow(counts, q)), np.asarray(np.einsum("...i,...i->...", counts, own))
+
+    def bounded(self, kernel: BaseKernel) -> bool:
+        """Whether no discrepancy with this kernel can overflow."""
+        return not self.needs_full_support and isinstance(kernel, TwoParameter)
+
+    def on(self, graph: Any) -> Operator:
+        """The same operator with flow only between neighbours, for reversible operators."""
+        raise InvalidOption(
+            f"operator '{self.name}' has no neighbours to choose; use a reversible one, such as barker."
+        )
 
     def form(self, w: Array, kernel: BaseKernel) -> Array:
         """``w' L w`` for a w that this operator made."""
@@ -147,7 +163,7 @@ class Difference(Operator):
         overflow = not math.isfinite(float(np.add.reduce(ratio, None)))
         return np.asarray(ahead(p) - (_product(p, ratio) if overflow else p * ratio))
 
-    def flow_from_logs(self, p: Array, log_q: Array) -> Array:
+    def _flow_of_tiny(self, p: Array, log_q: Array, q: Array) -> Array:
         """As `flow`; a ratio that overflows plays no role where p = 0."""
         with np.errstate(over="ignore"):
             ratio = np.exp(ahead(log_q) - log_q)
@@ -296,10 +312,10 @@ class Reversible(Operator):
         p, q = np.broadcast_arrays(p, q)
         return _in_blocks(self._pair_flow, p, q)
 
-    def flow_from_logs(self, p: Array, log_q: Array) -> Array:
+    def _flow_of_tiny(self, p: Array, log_q: Array, q: Array) -> Array:
         """``w`` from differences of log q, for operators that depend on ratios of q only; in blocks of rows."""
         if not self.scale_free:
-            return super().flow_from_logs(p, log_q)
+            return super()._flow_of_tiny(p, log_q, q)
         p, log_q = np.broadcast_arrays(p, log_q)
         if self.edges is None:
             return _in_blocks(self._pair_flow_from_logs, p, log_q)
