@@ -27,7 +27,7 @@ def test_it_ends_with_five_lines_and_the_path_of_the_report(
     assert code == 0
     lines = out.strip().splitlines()
     assert lines[-1] == "report: here/report.html"
-    assert lines[-6].startswith("0 claims tested (quick: 8 seeds")
+    assert lines[-6].startswith("0 claims tested (quick: 6 seeds")
     assert [line.split(":")[0] for line in lines[-5:-1]] == [
         "holds",
         "holds with the sound operator",

@@ -13,7 +13,7 @@ LABELS = {
     MEAN_IDS: "Var-IDS, mean model",
     "bayesian_q": "Bayesian Q-learning",
 }
-LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", MEAN_IDS: "--"}
+LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", "ids": "-.", MEAN_IDS: "--"}
 DASHES = {"-": "", "--": "6 4", ":": "1.5 3", "-.": "8 3 2 3"}
 """Line styles of matplotlib as `stroke-dasharray` of SVG."""
 

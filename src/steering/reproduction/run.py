@@ -33,7 +33,7 @@ from steering.experiments.engine import Report as SweepReport
 from steering.figures.files import save_figure
 from steering.reproduction.chapter import Chapter, Chart, Tables
 from steering.reproduction.claims.rule import Claim
-from steering.reproduction.plan import chosen, description
+from steering.reproduction.plan import CHAPTERS, chosen, description
 from steering.reproduction.report.page import write_reports
 from steering.reproduction.report.text import claims_table, summary_lines
 from steering.reproduction.scale import QUICK, Scale
@@ -126,7 +126,9 @@ def reproduce(
     else:
         (directory / "runs" / "shards").mkdir(parents=True, exist_ok=True)
     middle = time.perf_counter()
-    say(f"{cells} runs ready ({computed} computed now) after {middle - began:.0f} s; drawing {len(chapters)} chapters.")
+    say(
+        f"{cells} runs ready ({computed} computed now) after {middle - began:.0f} s; drawing {len(chapters)} of {len(CHAPTERS)} chapters."
+    )
     source = Source(load(directory / "runs"), scale)
     finished = [_finish(chapter, source, directory, say) for chapter in chapters]
     seconds = {"runs": middle - began, "figures": time.perf_counter() - middle}

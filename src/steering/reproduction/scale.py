@@ -16,6 +16,9 @@ BASELINES = ("q_learning", "bayesian_q", "ube", "mm", "psrl", "ids")
 MEAN_IDS = "ids:planning=mean"
 """A baseline that the paper does not have: the same IDS, planned in the posterior mean."""
 
+EXACT_IDS = "ids:information=gain"
+"""IDS with the exact mutual information, which a Dirichlet belief has in closed form."""
+
 VARIANTS: Mapping[str, str] = {
     "default": "steering",
     "sound": "steering:preset=paper-sound",
@@ -60,7 +63,7 @@ class Scale:
 
 
 QUICK = Scale(
-    name="quick", seeds=8, steps=5000, prior_steps=10_000, posterior_seeds=5, trace_seeds=5, mdps=40, episodes=200
+    name="quick", seeds=6, steps=5000, prior_steps=10_000, posterior_seeds=4, trace_seeds=5, mdps=24, episodes=200
 )
 FULL = Scale(
     name="full", seeds=30, steps=5000, prior_steps=10_000, posterior_seeds=30, trace_seeds=30, mdps=200, episodes=500

@@ -28,6 +28,11 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
         share: Floats = 1.0 - counts[:, half:].sum(axis=(1, 2)) / counts.sum(axis=(1, 2))
         return share
 
+    def left(counts: Floats) -> Floats:
+        """Share of left actions, which are never optimal."""
+        share: Floats = counts[:, :, LEFT].sum(axis=1) / counts.sum(axis=(1, 2))
+        return share
+
     final = {agent: away(counts[:, -1]) for agent, counts in visits.items()}
     change = {variant: mean_effect(away(visits[agent][:, 0]) - final[agent]) for variant, agent in VARIANTS.items()}
     return [
@@ -48,6 +53,15 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
             "the same share in the last window - in the first",
             above(0),
             change,
+        ),
+        Claim(
+            "visits-left",
+            "STEERING does not over-explore actions once it is confident that they are suboptimal.",
+            "Appendix, evolution of posterior representations",
+            f"share of left actions in the last window of DeepSea {states}: the other's - STEERING's, paired by seed, "
+            "for the one of PSRL and Var-IDS that comes closest",
+            above(0),
+            variants_ahead({agent: left(counts[:, -1]) for agent, counts in visits.items()}, ("psrl", "ids")),
         ),
     ]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering.reproduction.claims.comparisons import variants_ahead
-from steering.reproduction.claims.rule import ALL, Claim, above, below
+from steering.reproduction.claims.rule import ALL, Claim, Rule, above, below
 from steering.reproduction.fits import mean_effect
 from steering.reproduction.scale import VARIANTS
 
@@ -55,15 +55,12 @@ def posterior_claims(beliefs: Mapping[int, Mapping[str, Belief]], states: int) -
     sizes = sorted(beliefs)
     if len(sizes) > 1:
         found.extend(_grows(beliefs, sizes[0], sizes[-1], agent, states) for agent in ("ube", "mm", "psrl"))
+        found.extend(_degrades(beliefs, sizes[0], sizes[-1], agent, states) for agent in ("q_learning", "mm", "psrl"))
     return found
 
 
 def _converges(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
-    effects = {}
-    for variant, agent in VARIANTS.items():
-        error = _error(by_agent[agent], states, RIGHT)
-        scale = float(np.abs(_last(by_agent[agent][3][None], states, RIGHT)).mean())
-        effects[variant] = mean_effect(error[:, -1] / scale)
+    effects = {v: mean_effect(_relative_error(by_agent[agent], states)) for v, agent in VARIANTS.items()}
     return Claim(
         f"q-converges-{n}",
         f"STEERING's Q̂ concentrates on Q*, N = {n}.",
@@ -128,6 +125,40 @@ def _grows(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, 
         above(0),
         {ALL: mean_effect(large_spread - small_spread)},
     )
+
+
+def _degrades(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, agent: str, states: int) -> Claim:
+    before, after = (_relative_error(beliefs[n][agent], states) for n in (small, large))
+    return Claim(
+        f"q-degrades-{agent}",
+        f"{PAIRS[agent]}'s Q̂ degrades with sparsity.",
+        f"Appendix, STEERING and {PAIRS[agent]}, N = {large}",
+        f"|posterior mean - Q*| / Q* of right actions at the end: N = {large} - N = {small}, paired by seed",
+        above(0),
+        {ALL: mean_effect(after - before)},
+    )
+
+
+def random_action_claims(visits: Floats) -> list[Claim]:
+    """Visits (runs, windows, S, A) of UBE on DeepSea 8."""
+    end = visits[:, -1]
+    return [
+        Claim(
+            "q-ube-random",
+            "UBE degrades to random action selection, N = 8.",
+            "Appendix, STEERING and UBE, N = 8",
+            "share of left actions in the last window; random: between 0.4 and 0.6",
+            Rule(0.4, 0.6),
+            {ALL: mean_effect(end[:, :, LEFT].sum(axis=1) / end.sum(axis=(1, 2)))},
+        )
+    ]
+
+
+def _relative_error(belief: Belief, states: int) -> Floats:
+    """|mean - Q*| / Q* of right actions at the end, averaged over the last states before the division."""
+    scale = float(np.abs(_last(belief[3][None], states, RIGHT)).mean())
+    error: Floats = _error(belief, states, RIGHT)[:, -1] / scale
+    return error
 
 
 def _last(table: Floats, states: int, action: int) -> Floats:

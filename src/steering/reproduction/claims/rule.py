@@ -2,9 +2,9 @@
 
 A claim is turned into a number (the *effect*) and a condition on it, such as "above 0". An effect
 
-    passes      when its whole 95 % interval fulfils the condition,
-    leans       when its value fulfils it but the interval does not,
-    fails       when its value does not fulfil it.
+    passes         when its whole 95 % interval fulfils the condition,
+    fails          when no number in the interval fulfils it,
+    is undecided   when the interval has numbers of both kinds.
 
 Effects are computed for each of three STEERINGs where it is in the claim (literal paper, paper made sound, our
 default), else once ("all"). The verdict, from top to bottom:
@@ -12,7 +12,7 @@ default), else once ("all"). The verdict, from top to bottom:
     not testable                    no effect exists here; the reason is given
     holds                           the effect of the literal paper (or the only one) passes
     holds with the sound operator   not the literal one, but that of a variant with the sound operator passes
-    not testable                    none passes and one leans: too few seeds to decide
+    not testable                    none passes and one is undecided: more seeds would be needed
     does not hold                   all fail
 """
 
@@ -56,9 +56,9 @@ class Rule:
         """Whether the whole interval fulfils the condition."""
         return effect.known and self.low < effect.low and effect.high < self.high
 
-    def leans(self, effect: Effect) -> bool:
-        """Whether the value fulfils the condition but the interval does not."""
-        return effect.known and self.low < effect.value < self.high and not self.passes(effect)
+    def undecided(self, effect: Effect) -> bool:
+        """Whether a part of the interval fulfils the condition and a part does not."""
+        return effect.known and effect.low < self.high and self.low < effect.high and not self.passes(effect)
 
     @property
     def text(self) -> str:
@@ -96,9 +96,9 @@ def decide(effects: Mapping[str, Effect], rule: Rule) -> tuple[Verdict, str]:
         return Verdict.HOLDS, f"passes: {', '.join(passing)}"
     if any(name in passing for name in SOUND):
         return Verdict.HOLDS_SOUND, f"passes: {', '.join(passing)}"
-    leaning = [name for name in known if rule.leans(known[name])]
-    if leaning:
-        return Verdict.NOT_TESTABLE, f"too few seeds to decide: {', '.join(leaning)}"
+    undecided = [name for name in known if rule.undecided(known[name])]
+    if undecided:
+        return Verdict.NOT_TESTABLE, f"undecided with this many seeds: {', '.join(undecided)}"
     return Verdict.DOES_NOT_HOLD, "no variant passes" if ALL not in known else "the effect lies on the other side"
 
 

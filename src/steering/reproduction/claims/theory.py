@@ -70,7 +70,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
 
     return [
         Claim(
-            "theorem-1",
+            "theorem-4.1",
             "Regret is at most sqrt(Gamma* K sum of the gains).",
             "Theorem 4.1",
             "share of runs on which the true value gaps of all plans sum to at most the right side",
@@ -78,7 +78,7 @@ def bound_claims(runs: pd.DataFrame) -> list[Claim]:
             share("regret", "bound"),
         ),
         Claim(
-            "theorem-4",
+            "theorem-4.6",
             "The regularised objective has the same bound times sqrt(3/2).",
             "Theorem 4.6",
             "share of runs (all are regularised) on which the true value gaps sum to at most that",

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from steering.figures.files import new_figure
 from steering.reproduction import looks, panels
@@ -75,7 +76,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     places = [(n, state) for n in SIZES for state in STATES]
     figure = new_figure(3.1 * len(places), 2.7 * len(VARIANTS) + 0.9)
     figure.set_layout_engine("none")  # a computed layout of twelve logarithmic panels takes seconds
-    layout = {"left": 0.075, "right": 0.99, "top": 0.92, "bottom": 0.1, "hspace": 0.07, "wspace": 0.06}
+    layout = {"left": 0.075, "right": 0.975, "top": 0.92, "bottom": 0.1, "hspace": 0.07, "wspace": 0.12}
     grid = figure.subplots(len(VARIANTS), len(places), sharex="col", sharey="row", gridspec_kw=layout)
     for row, variant in enumerate(VARIANTS):
         for column, (n, state) in enumerate(places):
@@ -86,6 +87,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
                 axes.set_title(f"N = {n}, state {state}", fontsize="medium")
             if row == len(VARIANTS) - 1:
                 axes.set_xlabel("step")
+                axes.xaxis.set_major_locator(MaxNLocator(3))
         label = looks.label(VARIANTS[variant]).replace("STEERING, ", "")
         grid[row, 0].set_ylabel(f"{label}\nD(s, a)")
     seeds = int(table["seeds"].max())

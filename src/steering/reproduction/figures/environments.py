@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from steering.reproduction import panels
+from steering.reproduction import looks, panels
 from steering.reproduction.chapter import Chapter, Chart, Tables
 from steering.reproduction.claims.regret import environment_claims
 from steering.reproduction.scale import AGENTS, Block, Scale
@@ -20,6 +21,8 @@ from steering.reproduction.source import Source
 
 WIDE = "WideNarrow, 1 wide state, 12 actions"
 PRIOR = "PriorMDP, 4 states, 2 actions"
+TOO_HIGH = 2.0
+"""An agent whose regret is this many times that of the next one is cut off."""
 TITLE = "WideNarrow and PriorMDP"
 
 
@@ -46,7 +49,19 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """Two panels."""
     title = f"WideNarrow and PriorMDP ({scale.remark()}; band: 95 % bootstrap of the mean)"
     table: pd.DataFrame = tables["curves"]
-    return {"environments": panels.sheet(table, title, ylabel=panels.RAW, columns=2, width=4.6)}
+    figure = panels.sheet(table, title, ylabel=panels.RAW, columns=2, width=4.6)
+    for axes, (_, part) in zip(figure.axes, table.groupby("panel", sort=False), strict=True):
+        _keep_readable(axes, part)
+    return {"environments": figure}
+
+
+def _keep_readable(axes: Axes, part: pd.DataFrame) -> None:
+    """Cut the heights where one agent is far above all others, and say so."""
+    ends = part.groupby("agent")["mean"].last().sort_values()
+    if ends.iloc[-1] > TOO_HIGH * ends.iloc[-2]:
+        axes.set_ylim(top=1.3 * float(ends.iloc[-2]))
+        text = f"{looks.label(str(ends.index[-1]))} leaves the axes: {ends.iloc[-1]:.0f} at the end"
+        axes.text(0.98, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize="small")
 
 
 def charts(tables: Tables) -> list[Chart]:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from steering.figures.files import new_figure
 from steering.reproduction import looks, panels
 from steering.reproduction.chapter import Chapter, Chart, Tables
-from steering.reproduction.claims.posterior import posterior_claims
+from steering.reproduction.claims.posterior import posterior_claims, random_action_claims
 from steering.reproduction.scale import VARIANTS, Block, Scale
 from steering.reproduction.source import Source
 
@@ -74,6 +74,13 @@ def draw(axes: Axes, table: pd.DataFrame, banded: Sequence[str]) -> None:
     axes.margins(x=0.01)
 
 
+def heights(table: pd.DataFrame) -> tuple[float, float]:
+    """Limits of Q: all means and Q*, and half their range on both sides; wider bands (UBE's) are cut."""
+    low = min(float(table["mean"].min()), float(table["optimal"].min()))
+    high = max(float(table["mean"].max()), float(table["optimal"].max()))
+    return low - 0.5 * (high - low), high + 0.5 * (high - low)
+
+
 def sheet(table: pd.DataFrame, banded: Sequence[str], title: str) -> Figure:
     """Last four states in columns, left and right action in rows."""
     states = sorted(table["state"].unique())
@@ -89,6 +96,7 @@ def sheet(table: pd.DataFrame, banded: Sequence[str], title: str) -> Figure:
             axes.set_title(f"state {state}, {action}", fontsize="medium")
             if row == len(ACTIONS) - 1:
                 axes.set_xlabel("step")
+    grid[0, 0].set_ylim(*heights(table))
     figure.supylabel("Q (discounted reward)", fontsize="medium", x=0.005)
     figure.suptitle(title, fontsize="medium")
     handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -103,7 +111,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     drawn = {}
     for n in SIZES:
         own = table[(table["n"] == n) & table["agent"].isin(VARIANTS.values())]
-        title = f"Belief about Q on DeepSea {n} ({size}; band: ± 1 posterior standard deviation)"
+        title = f"Belief about Q on DeepSea {n} ({size}; band: ± 1 posterior standard deviation, cut at the axes)"
         drawn[f"q_posterior_{n}_steering"] = sheet(own, list(VARIANTS.values())[:2], title)
         for baseline in PAIRS:
             both = table[(table["n"] == n) & table["agent"].isin((baseline, *VARIANTS.values()))]
@@ -137,7 +145,7 @@ def _chart(table: pd.DataFrame) -> Chart:
     chart = panels.chart(pd.concat(frames), TITLE, ylabel="Q (discounted reward)", band=BAND, hidden=hidden)
     for panel, mark in zip(chart["panels"], marks, strict=True):
         panel["marks"] = [mark]
-    return {**chart, "columns": STATES, "share_y": True}
+    return {**chart, "columns": STATES, "share_y": True, "ylim": panels.short(heights(table))}
 
 
 CHAPTER = Chapter(
@@ -150,7 +158,10 @@ CHAPTER = Chapter(
     data=data,
     figures=figures,
     charts=charts,
-    claims=lambda source, tables: posterior_claims(
-        {n: {agent: source.posterior(blocks(n, source.scale), agent) for agent in NAMES} for n in SIZES}, STATES
-    ),
+    claims=lambda source, tables: [
+        *posterior_claims(
+            {n: {agent: source.posterior(blocks(n, source.scale), agent) for agent in NAMES} for n in SIZES}, STATES
+        ),
+        *random_action_claims(source.visits(blocks(8, source.scale), "ube", (8, len(ACTIONS)))),
+    ],
 )

@@ -23,8 +23,8 @@ RULE = (
     "Verdicts are computed, never typed in. An effect passes when its whole 95 % bootstrap interval fulfils the "
     "condition. It holds when the effect of the literal paper passes (or the only effect, where STEERING is not in the "
     "claim); it holds with the sound operator when that of the paper made sound or of the default passes instead; it "
-    "is not testable when no effect exists, or when none passes but the value of one is on the right side (too few "
-    "seeds to decide); else it does not hold."
+    "is not testable when no effect exists, or when none passes and the interval of one contains the threshold "
+    "(undecided with this many seeds); it does not hold when all intervals lie on the other side."
 )
 
 

@@ -117,7 +117,9 @@
 
   function one(svg, chart, panel, sharing) {
     const x = scale(...range([panel], "x", chart.logx), L, W - R, chart.logx);
-    const y = scale(...range(sharing, "y", chart.logy), H - B, T, chart.logy);
+    const y = scale(...(chart.ylim || range(sharing, "y", chart.logy)), H - B, T, chart.logy);
+    const inside = y.at;
+    y.at = (v) => Math.max(T, Math.min(H - B, inside(v)));
     for (const v of x.ticks) {
       node("line", { x1: x.at(v), x2: x.at(v), y1: T, y2: H - B, class: "rule" }, svg);
       node("text", { x: x.at(v), y: H - B + 14, "text-anchor": "middle" }, svg, number(v));
