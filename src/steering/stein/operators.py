@@ -196,10 +196,11 @@ class Difference(Operator):
         """Both sums in O(S) for one q and a named kernel."""
         if q.ndim > 1 or not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().sums(counts, q, kernel)
-        own = self._own(self._ratio(q), kernel)
+        ratio = self._ratio(q)
+        own = self._own(ratio, kernel)
         if not math.isfinite(float(np.add.reduce(own))):
             return kernel.quadratic(self.flow(counts, q)), np.asarray(_product(counts, own).sum(-1))
-        return kernel.quadratic(self.flow(counts, q)), np.asarray(counts @ own)
+        return kernel.quadratic(ahead(counts) - counts * ratio), np.asarray(counts @ own)
 
     @staticmethod
     def _own(r: Array, kernel: TwoParameter) -> Array:
