@@ -90,6 +90,8 @@ def bayesian_regret(
         Number of MDPs (seeds 0, 1, ...) or their seeds.
     steps, runs_per_mdp
         Length of a run and number of runs on each MDP.
+    progress
+        Called as progress(finished MDPs, all MDPs).
 
     Examples
     --------

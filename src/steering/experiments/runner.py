@@ -68,6 +68,8 @@ def run(
     record
         More to keep: ``"value_gap"`` (V* - V_policy at every plan), ``"q_posterior"`` (`snapshots` beliefs about Q,
         evenly spaced) and ``"diagnostics"`` (what each plan rests on; STEERING has them).
+    snapshots
+        Number of beliefs about Q to keep with ``record="q_posterior"``.
     progress
         Called as progress(finished seeds, all seeds).
     options
