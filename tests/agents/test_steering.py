@@ -50,12 +50,27 @@ def test_plans_solve_the_model_with_information_added(planning: str, horizon: in
     b = agent.belief
     S = env.n_states
     if planning == "data":
-        P = (b.counts + 1 / S) / (b.totals + 1)[..., None]
+        e = min(b.eta, 1 / S)
+        P = (b.counts + e) / (b.totals + S * e)[..., None]
     else:
         P = b.alpha / b.alpha.sum(axis=-1, keepdims=True)
     D = posterior_information(b.alpha)
     np.testing.assert_allclose(agent.D, D, rtol=1e-3)
     assert_optimal(agent, env, P, (P * b.mu).sum(axis=-1) + 2.0 * agent.D)
+
+
+@pytest.mark.parametrize(("eta", "worth"), [(1e-3, 4e-3), (0.1, 0.4), (0.25, 1.0), (1.0, 1.0), (1e3, 1.0)])
+def test_the_model_of_the_data_has_a_prior_worth_one_observation_at_most(eta: float, worth: float) -> None:
+    """After n visits to one outcome of 4, its probability is (n + worth / 4) / (n + worth)."""
+    env = make_env(masked_mdp(0))
+    agent = make_agent("steering", eta=eta, concentration="fixed")
+    agent.start(problem_of(env), np.random.default_rng(0), np.random.default_rng(1))
+    for n in range(4):
+        P, _ = agent.model()
+        expected = (n + worth / 4) / (n + worth)
+        assert P[0, 0, 2] == pytest.approx(expected)
+        np.testing.assert_allclose(P.sum(axis=-1), 1.0)
+        agent.belief.observe(0, 0, 0.0, 2)
 
 
 def test_reward_terms_are_as_stated() -> None:
@@ -65,7 +80,8 @@ def test_reward_terms_are_as_stated() -> None:
     twin = trained("steering", env, seed=5)
     agent.plan()
     b = agent.belief
-    P = (b.counts + 1 / env.n_states) / (b.totals + 1)[..., None]
+    e = min(b.eta, 1 / env.n_states)
+    P = (b.counts + e) / (b.totals + env.n_states * e)[..., None]
     variance = P**2 * b.rate / ((b.prior[1] + b.counts) * (b.shape - 1))
     new = np.sqrt(np.where(b.counts == 0, variance, 0).sum(axis=-1))
     seen = np.sqrt(np.where(b.counts > 0, variance, 0).sum(axis=-1))

@@ -113,14 +113,18 @@ def mean_model(alpha, mu, P, r):
 
 
 @jit
-def smoothed_model(counts, totals, mu, P, r):
-    """Model of the data: P = (n_y + 1 / S) / (n + 1), one pseudo-observation spread evenly, and r = sum of P mu."""
+def smoothed_model(counts, totals, eta, mu, P, r):
+    """Model of the data: P = (n_y + e) / (n + S e) with e = min(eta, 1 / S), and r = sum of P mu.
+
+    That is the posterior mean, with a prior that is worth one observation of the row at most.
+    """
     S, A, _ = counts.shape
+    e = min(eta, 1.0 / S)
     for s in range(S):
         for a in range(A):
             reward = 0.0
             for y in range(S):
-                p = (counts[s, a, y] + 1.0 / S) / (totals[s, a] + 1.0)
+                p = (counts[s, a, y] + e) / (totals[s, a] + S * e)
                 P[s, a, y] = p
                 reward += p * mu[s, a, y]
             r[s, a] = reward

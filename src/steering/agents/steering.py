@@ -21,8 +21,9 @@ normal, drawn anew at each plan).
 Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws and K the
 discounted D; no weight is left to choose (see `steering.agents.ratio`).
 
-By default the agent plans in the model of its data: counts plus one pseudo-observation spread evenly over the next
-states (Perks' rule). A confident and wrong prior then delays no plan; it acts through the information only.
+By default the agent plans in the model of its data: the posterior mean, but with a prior that is worth one observation
+of a row at most (at that limit Perks' rule). A confident and wrong prior then delays no plan; it acts through the
+information only. A learned concentration that expects sparser rows is heard.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class SteeringOptions(ModelBasedOptions):
     info_weight
         Weight lambda of the Stein information in the regularised objective (the paper's is 0.5).
     planning
-        Model in which plans are made: "data" (counts and one pseudo-observation), "mean" (of the posterior), "sampled".
+        Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most),
+        "mean" (of the posterior), "sampled".
     operator, kernel
         Stein operator (barker, difference, gibbs, ...) and base kernel (exp-hamming, delta, ...).
     reference
@@ -193,7 +195,7 @@ class Steering(ModelBasedAgent):
             return belief.draw_model(self.planning_rng)
         if self.options.planning == "mean":
             return belief.mean_model()
-        kernels.smoothed_model(belief.counts, belief.totals, belief.mu, belief.P, belief.r)
+        kernels.smoothed_model(belief.counts, belief.totals, belief.eta, belief.mu, belief.P, belief.r)
         return belief.P, belief.r
 
     # Estimate --------------------------------------------------------------------------------------------------------
