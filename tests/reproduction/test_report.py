@@ -81,7 +81,7 @@ LOOK = """
   document.querySelector(".tile.fails").click();
   found.filtered = [rows().length, rows().every((row) => row.dataset.verdict === "fails")];
   document.querySelector(".tile.all").click();
-  const choice = all("#dsd > .chart > .legend button");
+  const choice = all("#dsd > .chart > .options button");
   choice[2].click();
   found.chosen = choice.map((button) => button.getAttribute("aria-pressed"));
   const back = () => getComputedStyle(document.body).backgroundColor;

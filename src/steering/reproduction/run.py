@@ -126,9 +126,8 @@ def reproduce(
     else:
         (directory / "runs" / "shards").mkdir(parents=True, exist_ok=True)
     middle = time.perf_counter()
-    say(
-        f"{cells} runs ready ({computed} computed now) after {middle - began:.0f} s; drawing {len(chapters)} of {len(CHAPTERS)} chapters."
-    )
+    ready = f"{cells} runs ready ({computed} computed now) after {middle - began:.0f} s"
+    say(f"{ready}; drawing {len(chapters)} of {len(CHAPTERS)} chapters.")
     source = Source(load(directory / "runs"), scale)
     finished = [_finish(chapter, source, directory, say) for chapter in chapters]
     seconds = {"runs": middle - began, "figures": time.perf_counter() - middle}

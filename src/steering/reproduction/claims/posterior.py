@@ -119,7 +119,7 @@ def _grows(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, 
     large_spread = _spread(beliefs[large][agent], states, RIGHT)[:, -1]
     return Claim(
         f"q-spread-{agent}",
-        f"The variance of {PAIRS[agent]}'s Q̂ grows with sparsity.",
+        f"The variance of the Q̂ of {PAIRS[agent]} grows with sparsity.",
         f"Appendix, STEERING and {PAIRS[agent]}, N = {large}",
         f"posterior standard deviation of right actions at the end: N = {large} - N = {small}, paired by seed",
         above(0),
@@ -131,7 +131,7 @@ def _degrades(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: in
     before, after = (_relative_error(beliefs[n][agent], states) for n in (small, large))
     return Claim(
         f"q-degrades-{agent}",
-        f"{PAIRS[agent]}'s Q̂ degrades with sparsity.",
+        f"The Q̂ of {PAIRS[agent]} degrades with sparsity.",
         f"Appendix, STEERING and {PAIRS[agent]}, N = {large}",
         f"|posterior mean - Q*| / Q* of right actions at the end: N = {large} - N = {small}, paired by seed",
         above(0),

@@ -64,10 +64,10 @@ class Rule:
     def text(self) -> str:
         """The condition in words."""
         if np.isinf(self.high):
-            return f"above {self.low:g}"
+            return f"above {self.low:.3g}"
         if np.isinf(self.low):
-            return f"below {self.high:g}"
-        return f"between {self.low:g} and {self.high:g}"
+            return f"below {self.high:.3g}"
+        return f"between {self.low:.3g} and {self.high:.3g}"
 
 
 def above(threshold: float) -> Rule:

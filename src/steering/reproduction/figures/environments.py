@@ -59,9 +59,10 @@ def _keep_readable(axes: Axes, part: pd.DataFrame) -> None:
     """Cut the heights where one agent is far above all others, and say so."""
     ends = part.groupby("agent")["mean"].last().sort_values()
     if ends.iloc[-1] > TOO_HIGH * ends.iloc[-2]:
-        axes.set_ylim(top=1.3 * float(ends.iloc[-2]))
-        text = f"{looks.label(str(ends.index[-1]))} leaves the axes: {ends.iloc[-1]:.0f} at the end"
-        axes.text(0.98, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize="small")
+        top = 1.3 * float(ends.iloc[-2])
+        axes.set_ylim(-0.06 * top, top)
+        gone = f"{looks.label(str(ends.index[-1]))} leaves the axes: {ends.iloc[-1]:.0f} at the end"
+        axes.set_title(f"{axes.get_title()}\n({gone})", fontsize="medium")
 
 
 def charts(tables: Tables) -> list[Chart]:

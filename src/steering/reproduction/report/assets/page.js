@@ -81,7 +81,7 @@
   function lines(box, chart) {
     for (const panel of chart.panels) for (const s of panel.series) s.off = s.hidden;
     legend(box, chart, () => paint());
-    const grid = node("div", { class: chart.columns === 4 ? "panels four" : "panels" }, box);
+    const grid = node("div", { class: `panels ${{ 2: "two", 4: "four" }[chart.columns] || ""}` }, box);
     const holders = chart.panels.map((panel) => {
       const holder = node("div", { class: "panel" }, grid);
       node("h3", {}, holder, panel.title);
@@ -122,7 +122,8 @@
     y.at = (v) => Math.max(T, Math.min(H - B, inside(v)));
     for (const v of x.ticks) {
       node("line", { x1: x.at(v), x2: x.at(v), y1: T, y2: H - B, class: "rule" }, svg);
-      node("text", { x: x.at(v), y: H - B + 14, "text-anchor": "middle" }, svg, number(v));
+      const anchor = x.at(v) > W - R - 12 ? "end" : "middle";
+      node("text", { x: x.at(v), y: H - B + 14, "text-anchor": anchor }, svg, number(v));
     }
     for (const v of y.ticks) {
       node("line", { x1: L, x2: W - R, y1: y.at(v), y2: y.at(v), class: "rule" }, svg);
@@ -236,7 +237,7 @@
 
   // Choice -----------------------------------------------------------------------------------------------------------
   function choice(box, chart) {
-    const bar = node("div", { class: "legend", role: "group", "aria-label": chart.label }, box);
+    const bar = node("div", { class: "options", role: "group", "aria-label": chart.label }, box);
     const inner = node("div", {}, box);
     const buttons = chart.options.map((option, i) => {
       const button = node("button", { type: "button", "aria-pressed": String(i === 0) }, bar, option);
