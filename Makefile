@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow browser lint types bench docs clean
+.PHONY: run compare test test-slow browser lint types bench docs clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: $(VENV)/.installed
+	$(BIN)/steering reproduce all --quick --out results/reproduction
+
+compare: $(VENV)/.installed
 	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \
 	    --agent psrl --agent ids --agent ids:planning=mean --agent steering --steps 5000 --seeds 10 --out results/deepsea-8
 

@@ -33,6 +33,7 @@ ORDER = ("holds", "holds with the sound operator", "does not hold", "not testabl
 
 
 def main(directory: Path) -> None:
+    """Fill the page from the output directory of `steering reproduce`."""
     with open(directory / "claims.csv", newline="", encoding="utf-8") as file:
         claims = list(csv.DictReader(file))
     scale = json.loads((directory / "numbers.json").read_text(encoding="utf-8"))["scale"]
@@ -45,9 +46,8 @@ def main(directory: Path) -> None:
     for claim in claims:
         reason = f" ({claim['reason']})" if claim["verdict"] == "not testable" else ""
         cells = [claim["claim"], claim["where"], claim["effect"] or "–", claim["condition"] or "–"]
-        lines.append(
-            "| " + " | ".join([*(cell.replace("|", "\\|") for cell in cells), claim["verdict"] + reason]) + " |"
-        )
+        row = [*(cell.replace("|", "\\|") for cell in cells), claim["verdict"] + reason]
+        lines.append("| " + " | ".join(row) + " |")
     page = DOCS / "reproduction.md"
     text = page.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
