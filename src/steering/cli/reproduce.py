@@ -31,7 +31,7 @@ def reproduce_command(
         typer.Argument(help=f"Figures: {ALL}, or some of {', '.join(NAMES)}.", autocompletion=_complete),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, minutes on two cores [default].")] = False,
-    full: Annotated[bool, typer.Option("--full", help="30 seeds, about an hour on two cores.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="30 seeds, well under 90 minutes on two cores.")] = False,
     out_dir: Annotated[
         Path, typer.Option("--out", "-o", help="Directory for runs and report; start again to continue.")
     ] = Path("results/reproduction"),

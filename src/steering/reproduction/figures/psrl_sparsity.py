@@ -20,7 +20,7 @@ from steering.reproduction.source import Source
 SIZES = (4, 6, 8, 10, 12, 14, 15, 20)
 AGENT = "psrl"
 TITLE = "PSRL with growing sparsity"
-SHADES = ("#8CC8F0", "#6FB3E6", "#539DDA", "#3A87CB", "#2A70B5", "#25599A", "#24437A", "#222C55")
+SHADES = ("#8CC8F0", "#6FB3E6", "#539DDA", "#3A87CB", "#2F72B9", "#335FAA", "#364C9B", "#3A398C")
 """From light to dark as N grows: one hue, so that the order is seen without telling colours apart."""
 
 

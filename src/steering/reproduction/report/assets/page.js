@@ -76,16 +76,18 @@
   }
 
   // Lines ------------------------------------------------------------------------------------------------------------
-  const W = 380, H = 270, L = 52, R = 10, T = 8, B = 40;
+  // Margins of a panel; its size (W, H) is smaller where many stand side by side, so that text stays readable.
+  const L = 52, R = 10, T = 8, B = 40;
 
   function lines(box, chart) {
+    [chart.W, chart.H] = chart.columns === 4 ? [270, 220] : [380, 270];
     for (const panel of chart.panels) for (const s of panel.series) s.off = s.hidden;
     legend(box, chart, () => paint());
     const grid = node("div", { class: `panels ${{ 2: "two", 4: "four" }[chart.columns] || ""}` }, box);
     const holders = chart.panels.map((panel) => {
       const holder = node("div", { class: "panel" }, grid);
       node("h3", {}, holder, panel.title);
-      return [panel, node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${chart.title}: ${panel.title}` }, holder)];
+      return [panel, node("svg", { viewBox: `0 0 ${chart.W} ${chart.H}`, role: "img", "aria-label": `${chart.title}: ${panel.title}` }, holder)];
     });
     node("p", { class: "note" }, box, `Band: ${chart.band}. Hover or touch for numbers; names switch lines on and off.`);
     const paint = () => {
@@ -116,6 +118,7 @@
   }
 
   function one(svg, chart, panel, sharing) {
+    const { W, H } = chart;
     const x = scale(...range([panel], "x", chart.logx), L, W - R, chart.logx);
     const y = scale(...(chart.ylim || range(sharing, "y", chart.logy)), H - B, T, chart.logy);
     const inside = y.at;
@@ -135,7 +138,7 @@
     node("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(10 ${(T + H - B) / 2}) rotate(-90)` }, svg, chart.ylabel);
     const good = (v) => v !== null && v !== undefined && (!chart.logy || v > 0);
     const shown = panel.series.filter((s) => !s.off);
-    for (const s of shown) band(svg, s, x, y, chart.logy);
+    for (const s of shown) band(svg, s, x, y, chart);
     for (const s of shown) {
       let d = "", pen = false;
       s.x.forEach((v, i) => {
@@ -153,10 +156,10 @@
     hover(svg, chart, panel, shown, x);
   }
 
-  function band(svg, s, x, y, logy) {
+  function band(svg, s, x, y, chart) {
     if (!s.low) return;
     const up = [], down = [];
-    const floor = H - B;
+    const floor = chart.H - B, logy = chart.logy;
     s.x.forEach((v, i) => {
       if (s.high[i] === null || (logy && s.high[i] <= 0) || !Number.isFinite(x.at(v))) return;
       up.push(`${x.at(v).toFixed(1)} ${y.at(s.high[i]).toFixed(1)}`);
@@ -166,6 +169,7 @@
   }
 
   function hover(svg, chart, panel, shown, x) {
+    const { W, H } = chart;
     const cursor = node("line", { x1: 0, x2: 0, y1: T, y2: H - B, class: "axis", visibility: "hidden" }, svg);
     const area = node("rect", { x: L, y: T, width: W - L - R, height: H - B - T, fill: "transparent" }, svg);
     area.addEventListener("pointermove", (event) => {
