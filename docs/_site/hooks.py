@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-from pathlib import Path
-from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
@@ -19,23 +17,6 @@ from mkdocs.structure.pages import Page
 from pygments.formatters import HtmlFormatter
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', flags=re.DOTALL)
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Leave pages out of the navigation that are announced there and not written yet."""
-    config.nav = _written(config.nav, Path(config.docs_dir))
-    return config
-
-
-def _written(entries: Any, folder: Path) -> list[Any]:
-    kept: list[Any] = []
-    for entry in entries:
-        ((title, target),) = entry.items()
-        if isinstance(target, list):
-            kept.append({title: _written(target, folder)})
-        elif (folder / target).is_file():
-            kept.append(entry)
-    return kept
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

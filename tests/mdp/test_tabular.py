@@ -168,8 +168,3 @@ def test_replace_checks_again() -> None:
     assert dataclasses.replace(make(), start=1).start.tolist() == [0.0, 1.0]
     with pytest.raises(InvalidMDP):
         dataclasses.replace(make(), start=5)
-
-
-def test_rewards_whose_squares_overflow_are_refused() -> None:
-    with pytest.raises(InvalidMDP, match=r"reward_mean\[0, 0, 0\] is 1e\+101; beyond 1e\+100"):
-        TabularMDP([[[1.0]]], 1e101)

@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 ROW_SUM_TOLERANCE = 1e-9
-LARGEST_REWARD = 1e100
 
 MAX_ENTRIES = 2**27
 """Largest number of entries of an (S, A, S) array that is built or loaded: 1 GB in double precision."""
@@ -213,13 +212,6 @@ def _checked_rewards(name: str, values: ArrayLike, shape: tuple[int, ...], mask:
     full = np.array(np.broadcast_to(array, shape), dtype=np.float64, order="C")
     full[~mask] = 0.0
     _refuse_non_finite(name, full)
-    large = np.abs(full) > LARGEST_REWARD
-    if large.any():
-        where = _first(large)
-        raise InvalidMDP(
-            f"{name}{list(where)} is {full[where]:g}; beyond {LARGEST_REWARD:g} squares of rewards overflow; "
-            "measure rewards in a larger unit."
-        )
     return full
 
 
