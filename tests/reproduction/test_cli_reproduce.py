@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from steering.cli import main
+from steering.cli.reproduce import _complete
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -65,6 +69,31 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
     assert message in err
     assert len(err.strip().splitlines()) == 1
     assert not target.exists()
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    """A real process and a real signal: code 130, and the second start computes the rest only."""
+    command = [sys.executable, "-m", "steering.cli", "reproduce", "psrl_sparsity", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    shards = tmp_path / "out" / "runs" / "shards"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (shards.is_dir() and any(shards.iterdir())):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode != 0:  # it may have been just finished
+        assert process.returncode == 130
+        assert "Start again to continue" in err
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    computed = int(re.search(r"48 runs ready \((\d+) computed now\)", done.stderr)[1])
+    assert computed < 48
+    assert "2 claims tested" in done.stdout
+
+
+def test_names_are_completed() -> None:
+    assert _complete("ps") == ["psrl_sparsity"]
+    assert _complete("a") == ["all"]
 
 
 def test_help_names_every_figure_and_loads_nothing_heavy() -> None:

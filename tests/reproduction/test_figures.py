@@ -21,6 +21,7 @@ from steering.reproduction.figures import (
     bounds,
     concept,
     dsd,
+    environments,
     occupancy,
     prior_belief,
     q_posterior,
@@ -223,6 +224,16 @@ def test_bayesian_regret_starts_afresh_in_every_episode() -> None:
     env = bayesian.prior_environment(4, 2, 5, 1)
     run = steering.run(env, "psrl", steps=SMALL.episodes * 5, seeds=[1])
     np.testing.assert_allclose(curves[1], run.regret_curve(kind="expected")[0][4::5])
+
+
+def test_an_agent_far_above_the_others_leaves_the_axes_and_is_named() -> None:
+    table = environments.data(small_source())["curves"]
+    table.loc[table["agent"] == "q_learning", ["mean", "low", "high"]] *= 50
+    axes = environments.figures({"curves": table}, SMALL)["environments"].axes
+    highest = table[table["agent"] != "q_learning"].groupby("panel", sort=False)["mean"].max()
+    for one, top in zip(axes, highest, strict=True):
+        assert "Q-learning leaves the axes" in one.get_title()
+        assert one.get_ylim()[1] < 2 * top
 
 
 def test_weights_are_given_to_the_agent() -> None:

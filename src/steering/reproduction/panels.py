@@ -74,10 +74,9 @@ def sheet(
     ylabel: str = NORMALISED,
     columns: int = 3,
     width: float = 4.0,
-    log: str = "",
     share_y: bool = False,
 ) -> Figure:
-    """All panels with one legend below; `log` names the logarithmic axes ("x", "y", "xy")."""
+    """All panels with one legend below."""
     panels = [part for _, part in table.groupby("panel", sort=False)]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -87,10 +86,6 @@ def sheet(
         axes = figure.add_subplot(rows, columns, number + 1, sharey=first if share_y else None)
         first = first or axes
         draw(axes, part)
-        if "x" in log:
-            axes.set_xscale("log")
-        if "y" in log:
-            axes.set_yscale("log")
         axes.set_xlabel(xlabel)
     assert first is not None
     figure.supylabel(ylabel, fontsize="medium")
@@ -110,7 +105,10 @@ def chart(
     log: str = "",
     hidden: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The panels for the interactive report; agents in `hidden` are switched off at first."""
+    """The panels for the interactive report; agents in `hidden` are switched off at first.
+
+    `log` names the logarithmic axes: "x", "y" or "xy".
+    """
     return {
         "type": "lines",
         "title": title,
@@ -130,17 +128,16 @@ def chart(
 
 
 def _series(agent: str, rows: pd.DataFrame, hidden: Sequence[str]) -> dict[str, Any]:
-    series: dict[str, Any] = {
+    return {
         "name": looks.label(agent),
         "colour": looks.colour(agent),
         "dash": looks.dash(agent),
         "hidden": agent in hidden,
         "x": short(rows["x"]),
         "mean": short(rows["mean"]),
+        "low": short(rows["low"]),
+        "high": short(rows["high"]),
     }
-    if "low" in rows:
-        series |= {"low": short(rows["low"]), "high": short(rows["high"])}
-    return series
 
 
 def short(values: Iterable[float]) -> list[float | None]:
