@@ -38,12 +38,7 @@ def data(results: Results) -> pd.DataFrame:
 
 def draw(axes: Axes, table: pd.DataFrame) -> None:
     """Draw the curves of one environment."""
-    agents = list(dict.fromkeys(table["agent"]))
-    for agent, line in zip(agents, style.lines(agents), strict=True):
-        rows = table[table["agent"] == agent]
-        colour = style.colour(agent)
-        axes.plot(rows["step"], rows["mean"], color=colour, linestyle=line, label=style.label(agent), linewidth=1.6)
-        axes.fill_between(rows["step"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
+    style.draw_curves(axes, table)
     axes.set_title(f"{table['environment'].iloc[0]}, {table['seeds'].max()} seeds", fontsize="medium")
     axes.set_xlabel("step")
     axes.margins(x=0.01)

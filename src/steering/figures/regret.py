@@ -48,12 +48,7 @@ def data(runs: Sequence[RunResults]) -> pd.DataFrame:
 
 def draw(axes: Axes, table: pd.DataFrame) -> None:
     """Draw what `data` returns."""
-    agents = list(dict.fromkeys(table["agent"]))
-    for agent, line in zip(agents, style.lines(agents), strict=True):
-        rows = table[table["agent"] == agent]
-        colour = style.colour(agent)
-        axes.plot(rows["step"], rows["mean"], color=colour, linestyle=line, label=style.label(agent), linewidth=1.6)
-        axes.fill_between(rows["step"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
+    style.draw_curves(axes, table)
     names = {
         "normalised_regret": "cumulative regret / oracle's total reward",
         "realised_regret": "cumulative regret (reward units)",

@@ -5,6 +5,9 @@ Colours are those of Okabe and Ito; agents of one name with different options sh
 
 from __future__ import annotations
 
+import pandas as pd
+from matplotlib.axes import Axes
+
 COLOURS = {
     "steering": "#D55E00",
     "psrl": "#0072B2",
@@ -50,3 +53,13 @@ def lines(agents: list[str]) -> list[str]:
         styles.append(LINES[seen.get(name, 0) % len(LINES)])
         seen[name] = seen.get(name, 0) + 1
     return styles
+
+
+def draw_curves(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw the mean of every agent over steps with its band, from columns agent, step, mean, low and high."""
+    agents = list(dict.fromkeys(table["agent"]))
+    for agent, line in zip(agents, lines(agents), strict=True):
+        rows = table[table["agent"] == agent]
+        shade = colour(agent)
+        axes.plot(rows["step"], rows["mean"], color=shade, linestyle=line, label=label(agent), linewidth=1.6)
+        axes.fill_between(rows["step"], rows["low"], rows["high"], color=shade, alpha=0.15, linewidth=0)
