@@ -39,17 +39,18 @@ def test_the_options_on_the_page_are_those_of_the_agent() -> None:
 
 def test_the_matrix_is_the_committed_table() -> None:
     header = next(line for line in STUDY.splitlines() if line.startswith("| cell |"))
-    families = [name.strip() for name in header.split("|")[3:-1]]
+    families = [name.strip() for name in header.split("|")[4:-1]]
     checked = 0
     for line in STUDY.splitlines():
         cells = [part.strip() for part in line.split("|")[1:-1]]
-        if len(cells) != len(families) + 2 or not cells[1].startswith("**"):
+        if len(cells) != len(families) + 3 or not cells[2].startswith("**"):
             continue
-        for family, shown in zip(families, cells[2:], strict=True):
+        for family, shown in zip(families, cells[3:], strict=True):
             row = TABLE[(TABLE["cell"] == cells[0].removesuffix(" *")) & (TABLE["family"] == family)]
             assert len(row) == (1 if shown else 0)
             if shown:
                 value, mark = shown.split()
+                assert cells[1] == str(row["pairs"].iloc[0])
                 assert mark == MARKS[row["verdict"].iloc[0]]
                 assert float(value) == pytest.approx(
                     row["theirs"].iloc[0], abs=0.051 if abs(float(value)) >= 10 else 6e-4

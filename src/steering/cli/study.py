@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steering.cli.common import JsonFlag, out, print_json
+from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.errors import unknown_name
 
@@ -37,12 +38,17 @@ def study(
     """
     if name not in STUDIES:
         raise unknown_name("study", name, STUDIES)
-    (_default if name == "default" else _ladder)(out_dir, quick, workers, as_json)
+    try:
+        (_default if name == "default" else _ladder)(out_dir, quick, workers, as_json)
+    except KeyboardInterrupt:
+        print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
     from steering.experiments.studies import compare, default_design, run_study
     from steering.experiments.studies.page import write_study
+    from steering.experiments.studies.verdicts import VERDICTS
 
     began = time.monotonic()
     design = default_design(quick=quick)
@@ -55,7 +61,7 @@ def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> 
         known = {str(verdict): int(count) for verdict, count in counts.items()}
         print_json({"verdicts": known, "rows": table.to_dict("records"), "files": [str(path) for path in written]})
         return
-    for verdict in ("better", "tied", "worse"):
+    for verdict in VERDICTS:
         out.print(f"{verdict}: {counts.get(verdict, 0)} of {len(table)} comparisons", highlight=False)
     for path in written:
         out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)

@@ -24,8 +24,6 @@ class Family:
 
     name: str
     settings: tuple[str, ...]
-    most_seeds: int | None = None
-    """Fewer seeds than the cell has, for agents that take long."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,12 @@ class Cell:
     ----------
     environments
         One, or several MDPs of a class, which are pooled (each keeps its own weight in the bootstrap).
-    seeds, tuning
-        Runs for every environment in the comparison, and in the tuning of each setting.
+    seeds
+        Runs of every family on every environment in the comparison.
+    tuning
+        Tuning seeds for every environment, rung by rung: all settings have those of the first, the best third those of
+        the second, the best two those of the third (successive halving; with two rungs the best two are left after the
+        first).
     prior
         Options that every model-based agent gets, such as eta.
     developed
@@ -52,7 +54,7 @@ class Cell:
     environments: tuple[str, ...]
     steps: int = 5000
     seeds: int = 30
-    tuning: int = 4
+    tuning: tuple[int, ...] = (4, 12, 24)
     prior: dict[str, Any] = field(default_factory=dict)
     developed: bool = True
     families: tuple[str, ...] = (OURS,)
@@ -102,9 +104,9 @@ IDS: dict[str, list[Any]] = {
 
 FAMILIES = (
     Family("steering", ("steering",)),
-    Family("steering, ratio", ("steering:objective=ratio",), most_seeds=10),
-    Family("steering, paper-sound", ("steering:preset=paper-sound",), most_seeds=6),
-    Family("steering, paper", ("steering:preset=paper",), most_seeds=6),
+    Family("steering, ratio", ("steering:objective=ratio",)),
+    Family("steering, paper-sound", ("steering:preset=paper-sound",)),
+    Family("steering, paper", ("steering:preset=paper",)),
     Family("q_learning", _grid("q_learning", epsilon=[0.05, 0.1, 0.5], learning_rate=[0.1, 0.5])),
     Family("bayesian_q", _grid("bayesian_q", normal_gamma=["(0,4,3,3)", "(0,1,3,3)", "(0,0.25,3,3)"])),
     Family("ube", _grid("ube", zeta=[0.01, 0.1, 1.0])),
@@ -117,7 +119,7 @@ FAMILIES = (
     Family("ids, learned", _grid("ids", **IDS, **LEARNED)),
 )
 SLOW = ("steering, paper-sound", "steering, paper")
-"""They select samples one by one, at many times the cost of the others, and take part in some cells only."""
+"""They select samples one by one, at many times the cost of the others, and take part in six cells only."""
 USUAL = tuple(one.name for one in FAMILIES if one.name not in SLOW)
 BELIEVERS = (OURS, "ube", "ube, learned", "mm", "mm, learned", "psrl", "psrl, learned", "ids", "ids, learned")
 LARGE = (OURS, "q_learning", "bayesian_q", "psrl", "psrl, learned", "ids", "ids, learned")
@@ -139,21 +141,20 @@ ENVIRONMENTS = (
     _cell("DeepSea 20", "deepsea:20"),
     _cell("DeepSea 30", "deepsea:30", families=WITH_PRESETS),
     _cell("DeepSea 40", "deepsea:40", developed=False),
-    _cell("WideNarrow 1,12", "widenarrow:1,12", steps=12_000, tuning=2),
-    _cell("WideNarrow 2,6", "widenarrow:2,6", steps=6000, tuning=2),
-    _cell("PriorMDP 4x2", *_prior_mdps("4,2", 20), seeds=6, tuning=1, developed=False),
-    _cell("PriorMDP 10x4", *_prior_mdps("10,4", 10), seeds=3, tuning=1, developed=False, families=WITH_PRESETS),
+    _cell("WideNarrow 1,12", "widenarrow:1,12", steps=12_000),
+    _cell("WideNarrow 2,6", "widenarrow:2,6", steps=6000),
+    _cell("PriorMDP 4x2", *_prior_mdps("4,2", 20), seeds=6, tuning=(1, 2), developed=False),
+    _cell("PriorMDP 10x4", *_prior_mdps("10,4", 10), seeds=6, tuning=(1, 3), developed=False, families=WITH_PRESETS),
     _cell("RiverSwim 6", "riverswim:6", families=WITH_PRESETS),
     _cell("RiverSwim 12", "riverswim:12"),
-    _cell("grid DeepSea 10", "griddeepsea:10", seeds=10, tuning=1, developed=False),
-    _cell("FrozenLake", "gym:FrozenLake-v1", tuning=2, families=WITH_PRESETS),
-    _cell("CliffWalking", "gym:CliffWalking-v1", steps=3000, tuning=2, developed=False),
+    _cell("grid DeepSea 10", "griddeepsea:10", tuning=(1, 3, 6), developed=False),
+    _cell("FrozenLake", "gym:FrozenLake-v1", families=WITH_PRESETS),
+    _cell("CliffWalking", "gym:CliffWalking-v1", steps=3000, developed=False),
     _cell(
         "Taxi",
         "gym:Taxi-v4",
         steps=10_000,
-        seeds=4,
-        tuning=1,
+        tuning=(2, 6),
         developed=False,
         families=LARGE,
         without=("sampled", "gain", "reward_scale=learned"),
@@ -169,9 +170,9 @@ REWARD_PRIORS = {
 
 def _with_prior(name: str, prior: dict[str, Any], label: str) -> Cell:
     cell = next(one for one in ENVIRONMENTS if one.name == name)
-    if len(cell.environments) > 1:
-        cell = replace(cell, environments=cell.environments[:5])
-    return replace(cell, name=f"{name}, {label}", prior=prior, families=BELIEVERS)
+    # All MDPs of a class, with half of the seeds.
+    seeds = cell.seeds // 2 if len(cell.environments) > 1 else cell.seeds
+    return replace(cell, name=f"{name}, {label}", prior=prior, seeds=seeds, families=BELIEVERS)
 
 
 def default_design(*, quick: bool = False) -> Design:
@@ -179,9 +180,8 @@ def default_design(*, quick: bool = False) -> Design:
     if quick:
         return _quick()
     cells = list(ENVIRONMENTS)
-    for name in ("DeepSea 8", "DeepSea 15", "RiverSwim 6", "PriorMDP 4x2"):
+    for name in ("DeepSea 8", "DeepSea 15", "RiverSwim 6", "PriorMDP 4x2", "WideNarrow 1,12"):
         cells += [_with_prior(name, {"eta": eta}, f"eta {eta:g}") for eta in ETAS]
-    cells.append(_with_prior("WideNarrow 1,12", {"eta": 10.0}, "eta 10"))
     for name in ("DeepSea 8", "PriorMDP 4x2"):
         cells += [_with_prior(name, {"normal_gamma": prior}, label) for label, prior in REWARD_PRIORS.items()]
     return Design("default", tuple(cells), FAMILIES)
@@ -200,12 +200,12 @@ def _quick() -> Design:
         "ids, learned": ("ids:planning=mean,concentration=learned",),
     }
     families = tuple(Family(name, settings) for name, settings in keep.items())
-    named = {one.name: replace(one, seeds=6, tuning=1) for one in ENVIRONMENTS}
+    named = {one.name: replace(one, seeds=6, tuning=(2,)) for one in ENVIRONMENTS}
     cells = [
         replace(named["DeepSea 8"], steps=3000),
         named["DeepSea 15"],
         replace(named["WideNarrow 1,12"], steps=3000),
-        replace(named["PriorMDP 4x2"], environments=_prior_mdps("4,2", 3), steps=2000, seeds=2),
+        replace(named["PriorMDP 4x2"], environments=_prior_mdps("4,2", 3), steps=2000, seeds=3),
         replace(named["RiverSwim 6"], steps=3000),
         replace(named["DeepSea 8"], name="DeepSea 8, eta 10", prior={"eta": 10.0}, steps=3000, families=BELIEVERS),
     ]

@@ -7,29 +7,16 @@ the seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
-from steering.envs import make_env
-from steering.experiments.engine import Report
 from steering.experiments.studies.design import Cell, with_options
-from steering.experiments.studies.run import (
-    RECORD,
-    block,
-    by_agent,
-    canonical,
-    reward_scale,
-    rows_of,
-    run_sweep,
-    scores,
-)
-from steering.results import mean_interval
+from steering.experiments.studies.intervals import interval_of_mean
+from steering.experiments.studies.run import RECORD, Watch, block, reward_scale, run_sweep
 
 LITERAL = "steering:preset=paper"
 
@@ -78,24 +65,23 @@ def run_ladder(
     *,
     cells: tuple[Cell, ...] = CELLS,
     workers: int | None = None,
-    watch: Callable[[Report], None] | None = None,
+    watch: Watch = None,
 ) -> pd.DataFrame:
     """Run what is missing; a row for each rung and cell: mean normalised regret with its 95 % interval."""
-    blocks = []
-    for selects in (True, False):
-        agents = [text for _, text in rungs() if _selects(text) == selects]
-        blocks += [block(cell, agents, first=0, count=_seeds(cell, selects)) for cell in cells]
-    run_sweep({"name": "ladder", "record": RECORD, "blocks": blocks}, Path(out), workers, watch)
-    tables = by_agent(scores(out))
+    blocks = [
+        block(cell, [text for _, text in rungs() if _selects(text) == selects], first=0, count=_seeds(cell, selects))
+        for selects in (True, False)
+        for cell in cells
+    ]
+    scores = run_sweep({"name": "ladder", "record": RECORD, "blocks": blocks}, Path(out), workers, watch)
     scales = {cell.name: reward_scale(cell) or cell.steps for cell in cells}
     rows = []
     for label, text in rungs():
         for cell in cells:
-            names = [make_env(environment).name for environment in cell.environments]
-            parts = [rows_of(tables, name, canonical(text), cell.steps) for name in names]
-            regret = np.concatenate([part["realised_regret"].to_numpy(dtype=np.float64) for part in parts])
-            mean, low, high = mean_interval(regret / scales[cell.name])
-            rows.append({"rung": label, "agent": text, "cell": cell.name, "mean": mean, "low": low, "high": high})
+            regrets = scores.of(cell, text, range(_seeds(cell, _selects(text)))).values()
+            one = interval_of_mean([regret / scales[cell.name] for regret in regrets], 0.95)
+            known = {"rung": label, "agent": text, "cell": cell.name, "runs": sum(regret.size for regret in regrets)}
+            rows.append({**known, "mean": one.mean, "low": one.low, "high": one.high})
     return pd.DataFrame(rows)
 
 

@@ -9,12 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from steering.experiments.studies.design import OURS, Design
+from steering.experiments.studies.intervals import Interval, interval_of_mean
 from steering.experiments.studies.verdicts import VERDICTS
 from steering.figures.files import new_figure, save_figure
 from steering.figures.style import LABELS, colour
-from steering.results import mean_interval, write_atomically
+from steering.results import write_atomically
 
-MARKS = {"better": "+", "tied": "=", "worse": "-"}
+MARKS = {"better": "+", "tied": "=", "worse": "-", "too few": "?"}
 DIGITS = {"ours": 4, "theirs": 4, "difference": 4, "low": 4, "high": 4, "p_lower": 2}
 MARKERS = {"": "o", "learned": "s", "ratio": "^", "paper-sound": "D", "paper": "x"}
 
@@ -42,12 +43,11 @@ def markdown(design: Design, finals: pd.DataFrame, table: pd.DataFrame) -> str:
 
 def _matrix(design: Design, finals: pd.DataFrame, table: pd.DataFrame) -> str:
     others = [one.name for one in design.families if one.name in set(table["family"])]
-    rows = ["| cell | " + " | ".join(["ours, 95 % interval", *others]) + " |", "|---" * (len(others) + 2) + "|"]
+    rows = ["| cell | pairs | " + " | ".join(["ours, 95 % interval", *others]) + " |", "|---" * (len(others) + 3) + "|"]
     known = {(row["cell"], row["family"]): row for row in table.to_dict("records")}
     for cell in design.cells:
-        mine = finals[(finals["cell"] == cell.name) & (finals["family"] == OURS)]["score"].to_numpy(dtype=np.float64)
-        mean, low, high = mean_interval(mine)
-        shown = [f"**{_number(mean)}** ({_number(low)} to {_number(high)})"]
+        mine = interval(finals[(finals["cell"] == cell.name) & (finals["family"] == OURS)])
+        shown = [_pairs(table, cell.name), f"**{_number(mine.mean)}** ({_number(mine.low)} to {_number(mine.high)})"]
         for family in others:
             one = known.get((cell.name, family))
             shown.append(f"{_number(one['theirs'])} {MARKS[one['verdict']]}" if one else "")
@@ -56,11 +56,26 @@ def _matrix(design: Design, finals: pd.DataFrame, table: pd.DataFrame) -> str:
     return "\n".join(rows)
 
 
+def interval(part: pd.DataFrame, level: float = 0.95) -> Interval:
+    """Mean score of some runs with its interval, of the kind that verdicts rest on."""
+    strata = [one["score"].to_numpy(dtype=np.float64) for _, one in part.groupby("environment")]
+    return interval_of_mean(strata, level)
+
+
+def _pairs(table: pd.DataFrame, cell: str) -> str:
+    """Number of pairs of each comparison of a cell, as 30, or 6 to 30 where they differ."""
+    counts = table[table["cell"] == cell]["pairs"]
+    least, most = int(counts.min()), int(counts.max())
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def _counts(table: pd.DataFrame) -> str:
-    rows = ["| compared with | cells | better | tied | worse |", "|---|---|---|---|---|"]
+    shown = [one for one in VERDICTS if one in VERDICTS[:3] or (table["verdict"] == one).any()]
+    rows = ["| " + " | ".join(["compared with", "cells", "pairs", *shown]) + " |", "|---" * (len(shown) + 3) + "|"]
     for family, part in table.groupby("family", sort=False):
         counts = part["verdict"].value_counts()
-        rows.append(f"| {family} | {len(part)} | " + " | ".join(str(counts.get(v, 0)) for v in VERDICTS) + " |")
+        numbers = [len(part), int(part["pairs"].sum()), *(counts.get(one, 0) for one in shown)]
+        rows.append(f"| {family} | " + " | ".join(map(str, numbers)) + " |")
     return "\n".join(rows)
 
 
@@ -68,11 +83,12 @@ def _worse(table: pd.DataFrame) -> str:
     worse = table[table["verdict"] == "worse"]
     if worse.empty:
         return "Nowhere worse."
-    rows = ["| worse in | than | setting | ours | theirs | difference, 99 % interval |", "|---|---|---|---|---|---|"]
+    names = ["worse in", "than", "setting", "pairs", "ours", "theirs", "difference, 99 % interval"]
+    rows = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for _, one in worse.iterrows():
         gap = f"{one['difference']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
-        cells = (one["cell"], one["family"], f"`{one['setting']}`", _number(one["ours"]), _number(one["theirs"]), gap)
-        rows.append("| " + " | ".join(cells) + " |")
+        who = [one["cell"], one["family"], f"`{one['setting']}`", str(one["pairs"])]
+        rows.append("| " + " | ".join([*who, _number(one["ours"]), _number(one["theirs"]), gap]) + " |")
     return "\n".join(rows)
 
 
@@ -122,8 +138,8 @@ def sizes_data(finals: pd.DataFrame) -> pd.DataFrame:
     for (cell, family), part in finals.groupby(["cell", "family"], sort=False):
         words = str(cell).split()
         if words[0] == "DeepSea" and len(words) == 2 and words[1].isdigit():
-            mean, low, high = mean_interval(part["score"].to_numpy(dtype=np.float64))
-            rows.append({"size": int(words[1]), "family": family, "mean": mean, "low": low, "high": high})
+            one = interval(part)
+            rows.append({"size": int(words[1]), "family": family, "mean": one.mean, "low": one.low, "high": one.high})
     return pd.DataFrame(rows)
 
 

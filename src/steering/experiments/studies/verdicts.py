@@ -3,13 +3,15 @@
 In each cell our default is compared with every other family on runs of the same environment and seed, which met the
 same noise. With d the difference of their scores (theirs - ours; scores are regrets, so d > 0 favours us):
 
-    better   the 99 % bootstrap interval of the mean of d lies above 0, and the mean is at least `MARGIN`,
-    worse    the interval lies below 0, and the mean is at most -`MARGIN`,
-    tied     everything else.
+    better    the 99 % interval of the mean of d lies above 0, and the mean is at least `MARGIN`,
+    worse     the interval lies below 0, and the mean is at most -`MARGIN`,
+    too few   the interval rests on fewer than `LEAST_VALUES` values (pairs; MDPs, where a class has under 3 for each),
+    tied      everything else.
 
-The bootstrap resamples pairs, within each environment where a cell has several. The level is 99 % because there are
-some hundreds of comparisons; the margin, half a percent of the oracle's reward (of the larger score, where scores
-are not normalised), keeps differences that nobody would notice from being called anything.
+The interval is the bootstrap over pairs, within each MDP where a cell has several, widened to be valid with few pairs
+(`intervals`). The level is 99 % because there are some hundreds of comparisons; the margin, half a percent of the
+oracle's reward (of the larger score, where scores are not normalised), keeps differences that nobody would notice from
+being called anything.
 """
 
 from __future__ import annotations
@@ -19,23 +21,22 @@ import pandas as pd
 
 from steering.errors import InvalidOption
 from steering.experiments.studies.design import OURS
-from steering.results.statistics import (
-    Floats,
-    pooled_mean,
-    probability_of_improvement,
-    stratified_interval,
-)
+from steering.experiments.studies.intervals import Interval, interval_of_mean
+from steering.results.statistics import Floats, probability_of_improvement
 
 LEVEL = 0.99
 MARGIN = 0.005
-VERDICTS = ("better", "tied", "worse")
+LEAST_VALUES = 5
+VERDICTS = ("better", "tied", "worse", "too few")
 
 
-def verdict(mean: float, low: float, high: float, margin: float) -> str:
+def verdict(gap: Interval, margin: float) -> str:
     """The verdict for a mean difference (theirs - ours) with its interval."""
-    if low > 0 and mean >= margin:
+    if gap.values < LEAST_VALUES:
+        return "too few"
+    if gap.low > 0 and gap.mean >= margin:
         return "better"
-    if high < 0 and mean <= -margin:
+    if gap.high < 0 and gap.mean <= -margin:
         return "worse"
     return "tied"
 
@@ -76,8 +77,7 @@ def _pair(mine: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, object]:
     for name, part in both.groupby("environment"):
         x[str(name)] = part["score"].to_numpy(dtype=np.float64)
         y[str(name)] = part["score_theirs"].to_numpy(dtype=np.float64)
-    gaps = {name: y[name] - x[name] for name in x}
-    mean, low, high = stratified_interval(gaps, pooled_mean, level=LEVEL)
+    gap = interval_of_mean([y[name] - x[name] for name in x], LEVEL)
     chance, _, _ = probability_of_improvement(x, y)
     ours, others = float(both["score"].mean()), float(both["score_theirs"].mean())
     margin = MARGIN if bool(both["normalised"].all()) else MARGIN * max(abs(ours), abs(others))
@@ -86,9 +86,9 @@ def _pair(mine: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, object]:
         "pairs": len(both),
         "ours": ours,
         "theirs": others,
-        "difference": mean,
-        "low": low,
-        "high": high,
+        "difference": gap.mean,
+        "low": gap.low,
+        "high": gap.high,
         "p_lower": chance,
-        "verdict": verdict(mean, low, high, margin),
+        "verdict": verdict(gap, margin),
     }
