@@ -9,7 +9,7 @@ from scipy import integrate, special
 import steering.stein as stein
 from steering.errors import InvalidOption
 from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
-from steering.stein.posterior import log_gamma_draw
+from steering.stein.posterior import log_gamma_draws
 from steering.stein.ratios import _continued_fraction as continued_fraction
 from steering.stein.ratios import gamma_ratio_mean, gamma_rule
 
@@ -178,7 +178,7 @@ def test_tiny_concentrations_underflow_nowhere(eta: float) -> None:
     exact = stein.posterior_information(alpha)
     mean, error = stein.posterior_information(alpha, draws=4000, rng=3, return_error=True)
     assert abs(exact - mean) < 4.5 * error
-    assert np.isfinite(log_gamma_draw(alpha, np.random.default_rng(0))).all()
+    assert np.isfinite(log_gamma_draws(alpha, np.random.default_rng(0), 3)).all()
 
 
 def moments_from_logs(operator: str, alpha: np.ndarray, p: np.ndarray, draws: int) -> tuple[float, float]:
@@ -262,3 +262,28 @@ def test_gamma_rule_integrates_beta_moments(alpha: float) -> None:
     for other in (0.01, 1.0, 7.0, 300.0):
         mean = float(weights @ gamma_ratio_mean(other, log_g))
         assert mean == pytest.approx(alpha / (alpha + other), rel=1e-11)
+
+
+@pytest.mark.parametrize("operator", ["barker", "gibbs", "min"])
+@pytest.mark.parametrize("reference", ["empirical", "draw"])
+@pytest.mark.parametrize(("eta", "shape"), [(1.0, (7, 2, 7)), (1e-3, (7, 2, 7)), (0.02, (30, 30)), (1.0, (90, 90))])
+def test_monte_carlo_in_blocks_is_that_of_one_draw_after_the_other(
+    operator: str, reference: str, eta: float, shape: tuple[int, ...]
+) -> None:
+    """To the last digit, and with as much taken from the generator, whatever number of draws makes a block."""
+    counts = np.random.default_rng(0).integers(0, 3, shape) * (np.arange(shape[-1]) < 4)
+    counts[0] = 1
+    alpha, op, base = eta + counts, stein.get_operator(operator), stein.get_kernel("exp-hamming")
+    kept, whole = np.random.default_rng(1), np.random.default_rng(1)
+    p = np.where(counts.sum(-1, keepdims=True) > 0, counts / np.maximum(counts.sum(-1, keepdims=True), 1), 0)
+    p = np.where(p.sum(-1, keepdims=True) > 0, p, alpha / alpha.sum(-1, keepdims=True))
+    total = np.zeros(shape[:-1])
+    for _ in range(20):
+        logs = [
+            np.log(kept.standard_gamma(alpha + 1.0)) - kept.standard_exponential(shape) / alpha
+            for _ in range(2 if reference == "draw" else 1)
+        ]
+        total += base.quadratic(op.flow_from_logs(special.softmax(logs[1], -1) if reference == "draw" else p, logs[0]))
+    value = stein.posterior_information(alpha, counts, operator, reference=reference, draws=20, rng=whole, empty="mean")
+    np.testing.assert_array_equal(value, total / 20)
+    assert whole.random() == kept.random()

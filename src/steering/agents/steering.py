@@ -298,19 +298,15 @@ class Steering(ModelBasedAgent):
             states, actions, rewards, successors = (x[chosen] for x in (states, actions, rewards, successors))
         self.belief.observe_many((states, actions, rewards, successors))
 
-    def _select(self, states: Ints, actions: Ints, successors: Ints) -> list[int]:
+    def _select(self, states: Ints, actions: Ints, successors: Ints) -> Ints:
         """Places of the samples with the least similarity to the dictionary, one of every batch, which take them in."""
         o = self.options
-        old = self.dictionary
-        self.dictionary = Dictionary(positive_rows(self._planned), operator=o.operator, kernel=o.kernel)
-        if old is not None:
-            self.dictionary.counts[:] = old.counts
-            self.dictionary.refresh()
-        samples = list(zip(states.tolist(), actions.tolist(), successors.tolist(), strict=True))
-        chosen = []
-        for begin in range(0, len(samples), o.batch):
-            chosen.append(begin + self.dictionary.select(samples[begin : begin + o.batch]))
-        return chosen
+        q = positive_rows(self._planned)
+        if self.dictionary is None:
+            self.dictionary = Dictionary(q, operator=o.operator, kernel=o.kernel)
+        else:
+            self.dictionary.change_model(q)
+        return self.dictionary.select_many(np.stack([states, actions, successors], axis=-1), o.batch)
 
     # Diagnostics -----------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,21 @@ def as_positive(values: ArrayLike, name: str) -> Array:
     return array
 
 
+def as_samples(samples: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Flat index in a model of this shape of every sample, a row of whole numbers (inputs, then outcome)."""
+    y = np.asarray(samples)
+    y = y[:, None] if y.ndim == 1 else y
+    if y.ndim != 2 or y.dtype.kind not in "iu" or not y.size or y.shape[1] != len(shape):
+        raise InvalidDistribution(
+            f"samples must be whole numbers, at least one row of {len(shape)} (inputs, then outcome) for a model q"
+            f" of shape {shape}."
+        )
+    bad = (y < 0) | (y >= np.array(shape))
+    if bad.any():
+        raise InvalidDistribution(f"samples{first_where(bad)} is {y[bad][0]}, outside q of shape {shape}.")
+    return np.asarray(np.ravel_multi_index(tuple(y.T.astype(np.int64)), shape), dtype=np.int64)
+
+
 def as_scalar(value: Any, name: str) -> float:
     """One positive finite number."""
     if np.ndim(value) != 0:

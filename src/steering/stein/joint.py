@@ -19,10 +19,10 @@ for w = 0).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from steering.errors import InvalidOption
 from steering.stein.checks import Array, as_counts, as_floats, as_pmf, enough_samples, finite, first_where
@@ -100,7 +100,7 @@ def joint_population(
     return float(finite(_joint_form(u, base, input_kernels(input_kernel, visits.shape)), "the joint discrepancy"))
 
 
-def model_rows(q: ArrayLike, counts: Array) -> Array:
+def model_rows(q: ArrayLike, counts: NDArray[Any]) -> Array:
     """Validated model rows; rows that are all zero are allowed where nothing was counted (made uniform there)."""
     model = as_floats(q, "q")
     if model.shape != counts.shape:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from steering.errors import InvalidOption
@@ -47,6 +48,10 @@ class Operator:
     def row(self, q: Array, y: int) -> Array:
         """One row of ``T_q`` for a single q."""
         return np.asarray(self.generator(q)[y])
+
+    def rows(self, q: Array, y: NDArray[np.int64]) -> Array:
+        """`row` for many at once: row y[i] of the generator of q[i], shape (m, S)."""
+        return np.array([self.row(model, int(outcome)) for model, outcome in zip(q, y, strict=True)])
 
     def flow(self, p: Array, q: Array) -> Array:
         """``w = p T_q`` along the last axis, leading axes broadcast."""

@@ -43,6 +43,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steering.errors import unknown_name
 from steering.stein.checks import Array, ahead
@@ -101,6 +102,13 @@ class Difference(Operator):
         t = np.zeros(n)
         t[y - 1] = 1.0
         t[y] -= self._ratio(q)[y]
+        return t
+
+    def rows(self, q: Array, y: NDArray[np.int64]) -> Array:
+        """As `row`: two entries each."""
+        t, i = np.zeros(q.shape), np.arange(len(q))
+        t[i, y - 1] = 1.0
+        t[i, y] -= self._ratio(q)[i, y]
         return t
 
     def self_similarity(self, q: Array, kernel: BaseKernel) -> Array:

@@ -24,7 +24,7 @@ difference, in closed form: ``q(v z) / q(z)`` has second moment
 less, `DivergentExpectation` names the entry. With the usual prior eta = 1 every unseen outcome has alpha = 1, so around
 the posterior mean the expectation never exists. ``sqrt`` needs alpha_z > 1 likewise.
 
-Everything else by Monte Carlo, with its standard error on request. Draws are kept as log q (`log_gamma_draw`), and
+Everything else by Monte Carlo, with its standard error on request. Draws are kept as log q (`log_gamma_draws`), and
 operators that depend on ratios of q only work on differences of these (`Operator.flow_from_logs`): for alpha = 1e-3
 most draws lie below the smallest positive number, and reading them as zero would bias the mean.
 """
@@ -49,15 +49,20 @@ from steering.stein.checks import (
     as_whole,
     finite,
     first_where,
+    least,
     same_outcomes,
 )
 from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
 from steering.stein.kernels import BaseKernel, TwoParameter, get_kernel
+from steering.stein.operator_base import TINY
 from steering.stein.operators import Operator, barker, get_operator, gibbs
 from steering.stein.ratios import gamma_ratio_mean, gamma_rule
 
 Reference = Literal["mean", "empirical", "draw"]
+
+#: Draws are made for so many doubles at a time.
+_BLOCK = 131_072
 
 
 def posterior_information(
@@ -314,19 +319,40 @@ def _monte_carlo(
     shape = alpha.shape if p is None else np.broadcast_shapes(alpha.shape, p.shape)
     alpha = np.broadcast_to(alpha, shape)
     total, square = np.zeros(shape[:-1]), np.zeros(shape[:-1])
-    for _ in range(draws):
-        logits = log_gamma_draw(alpha, rng)
-        ref = special.softmax(log_gamma_draw(alpha, rng), -1) if p is None else np.broadcast_to(p, shape)
+    step = max(1, _BLOCK // max(alpha.size, 1))
+    for start in range(0, draws, step):
+        count = min(step, draws - start)
+        if p is None:
+            logs = log_gamma_draws(alpha, rng, 2 * count)
+            logits, ref = logs[::2], np.asarray(special.softmax(logs[1::2], -1))
+        else:
+            logits, ref = log_gamma_draws(alpha, rng, count), np.broadcast_to(p, (count, *shape))
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by the caller
-            value = base.quadratic(op.flow_from_logs(ref, logits))
-        total += value
-        square += value**2
+            values = base.quadratic(_flows(op, ref, logits))
+        squares = values**2
+        values[0] += total
+        squares[0] += square
+        # Added up in the order of the draws, so that the size of a block leaves no trace in the result.
+        total, square = np.add.accumulate(values)[-1], np.add.accumulate(squares)[-1]
     mean = total / draws
     variance = np.maximum(square / draws - mean**2, 0.0) * draws / (draws - 1.0)
     return mean, np.sqrt(variance / draws)
 
 
-def log_gamma_draw(alpha: Array, rng: np.random.Generator) -> Array:
-    """Logarithms of independent Gamma(alpha) draws, exact where the draw itself would underflow."""
-    boosted = np.log(rng.standard_gamma(alpha + 1.0))
-    return np.asarray(boosted - rng.standard_exponential(alpha.shape) / alpha)
+def _flows(op: Operator, ref: Array, logits: Array) -> Array:
+    """`Operator.flow_from_logs` of each draw (first axis): all at once, unless some have probabilities near zero."""
+    q = np.asarray(special.softmax(logits, -1))
+    if least(q) > TINY:
+        return op.flow(ref, q)
+    # One by one, because a draw without tiny probabilities takes another formula than one with them.
+    return np.array([op.flow_from_logs(p, log_q) for p, log_q in zip(ref, logits, strict=True)])
+
+
+def log_gamma_draws(alpha: Array, rng: np.random.Generator, count: int) -> Array:
+    """Logarithms of independent Gamma(alpha) draws, shape (count, ...), exact where the draws would underflow."""
+    boosted, waiting = np.empty((count, *alpha.shape)), np.empty((count, *alpha.shape))
+    shape = alpha + 1.0
+    for k in range(count):  # one draw after the other: the first ones are the same whatever the count
+        rng.standard_gamma(shape, out=boosted[k])
+        rng.standard_exponential(out=waiting[k])
+    return np.asarray(np.log(boosted) - waiting / alpha)

@@ -228,6 +228,18 @@ class Reversible(Operator):
         t[y] = -t.sum()
         return t
 
+    def rows(self, q: Array, y: NDArray[np.int64]) -> Array:
+        """As `row`, number by number, whatever the other rows are."""
+        if self.edges is not None:
+            return super().rows(q, y)
+        smallest, i = q.min(-1, keepdims=True), np.arange(len(q))
+        if self.scale_free and (smallest < TINY).any():
+            q = np.where(smallest < TINY, q * _LIFT, q)
+        t = self._weights(np.repeat(q[i, y][:, None], q.shape[-1], axis=1), q, not (smallest > 0.0).all()) * q
+        t[i, y] = 0.0
+        t[i, y] = -t.sum(-1)
+        return t
+
     def identifies(self, q: Array) -> bool:
         """Whether ``w = 0`` happens only for p = q, for this single q (always true over all pairs)."""
         if self.edges is None:

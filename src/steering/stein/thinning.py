@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_floats, as_pmf, as_whole, finite, first_where
+from steering.stein.checks import Array, as_floats, as_pmf, as_samples, as_whole, finite
 from steering.stein.continuous import Score, points_and_scores
 from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import InvalidDistribution
@@ -94,17 +94,7 @@ class _Cells:
         self, samples: ArrayLike, q: ArrayLike, operator: str | Operator, kernel: KernelLike, input_kernel: InputKernel
     ) -> None:
         model, op, base = as_floats(q, "q"), get_operator(operator), get_kernel(kernel)
-        y = np.asarray(samples)
-        y = y[:, None] if y.ndim == 1 else y
-        if y.ndim != 2 or y.dtype.kind not in "iu" or not y.size or y.shape[1] != model.ndim:
-            raise InvalidDistribution(
-                f"samples must be whole numbers, at least one row of {model.ndim} (inputs, then outcome) for a model q"
-                f" of shape {model.shape}."
-            )
-        bad = (y < 0) | (y >= np.array(model.shape))
-        if bad.any():
-            raise InvalidDistribution(f"samples{first_where(bad)} is {y[bad][0]}, outside q of shape {model.shape}.")
-        flat = np.ravel_multi_index(tuple(y.T.astype(np.int64)), model.shape)
+        flat = as_samples(samples, model.shape)
         cells, first, count = np.unique(flat, return_index=True, return_counts=True)
         order = np.argsort(first)  # so that ties go to the earliest sample
         cells, self.first, self.count = cells[order], first[order], count[order]
@@ -118,7 +108,7 @@ class _Cells:
             k.gram(n) for k, n in zip(input_kernels(input_kernel, model.shape[:-1]), model.shape, strict=False)
         ]
         with np.errstate(over="ignore", invalid="ignore"):
-            self.rows = np.array([op.row(model[tuple(x)], int(z)) for *x, z in self.index])
+            self.rows = op.rows(model.reshape(-1, model.shape[-1])[cells // model.shape[-1]], self.index[:, -1])
             self.image = base.apply(self.rows)
             self.own = np.einsum("ij,ij->i", self.rows, self.image)
         for axis, gram in enumerate(self.grams):
