@@ -17,23 +17,24 @@ DISCOUNT = 0.8
 
 
 class Bandit:
-    """Value and information of every policy of a small MDP from state 0, and probes by the exact planners."""
+    """Value and information of every policy of a small MDP from a state, and probes by the exact planners."""
 
-    def __init__(self, P, r, D, mask, horizon=None):
+    def __init__(self, P, r, D, mask, horizon=None, state=0, discount=DISCOUNT):
         self.P, self.r, self.D, self.mask, self.horizon = P, r, D, mask, horizon
+        self.state, self.discount = state, discount
         self.probes = 0
 
     def measure(self, policy, rewards) -> float:
         mdp = TabularMDP(self.P, rewards, mask=self.mask)
         if self.horizon is None:
-            return float(evaluate(mdp, policy[0], DISCOUNT)[0])
-        return float(evaluate_finite(mdp, policy, self.horizon, 1.0)[0, 0])
+            return float(evaluate(mdp, policy[0], self.discount)[self.state])
+        return float(evaluate_finite(mdp, policy, self.horizon, 1.0)[0, self.state])
 
     def probe(self, weight: float):
         self.probes += 1
         mdp = TabularMDP(self.P, self.r + weight * self.D, mask=self.mask)
         if self.horizon is None:
-            policy = policy_iteration(mdp, DISCOUNT).policy[None]
+            policy = policy_iteration(mdp, self.discount).policy[None]
         else:
             policy = backward_induction(mdp, self.horizon, 1.0).policy
         return policy, self.measure(policy, self.r), self.measure(policy, self.D)
@@ -163,8 +164,9 @@ def test_units_of_reward_do_not_matter(seed: int, unit: float) -> None:
 
 @pytest.mark.parametrize("horizon", [None, 3])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_agent_follows_the_least_ratio_of_its_own_model(seed: int, horizon: int | None) -> None:
-    """Its policy is one of the mixture's, its weight the root, for v* from its own draws."""
+@pytest.mark.parametrize("state", [0, 2])
+def test_the_agent_follows_the_least_ratio_of_its_own_model(seed: int, horizon: int | None, state: int) -> None:
+    """Its policy is one of the mixture's, its weight the root, for v* from its own draws, in the state of the plan."""
     env = make_env(masked_mdp(seed, S=3, A=2), horizon=horizon)
     agents = []
     for _ in range(2):
@@ -176,16 +178,12 @@ def test_the_agent_follows_the_least_ratio_of_its_own_model(seed: int, horizon: 
         agent.belief.observe_many((s, a, rng.normal(size=n), rng.integers(3, size=n)))
         agents.append(agent)
     agent, twin = agents
-    agent.plan(0)
+    agent.plan(state)
     twin.belief.refresh()
-    draws = [twin.solve(*twin.belief.draw_model(twin.planning_rng))[1][0, 0] for _ in range(2)]
-    best = float(np.mean([np.where(env.mask[0], q, -np.inf).max() for q in draws]))
+    draws = [twin.solve(*twin.belief.draw_model(twin.planning_rng))[1][0, state] for _ in range(2)]
+    best = float(np.mean([np.where(env.mask[state], q, -np.inf).max() for q in draws]))
     P, r = twin.model()
-    case = Bandit(P.copy(), r.copy(), agent.D.copy(), env.mask, horizon)
-    if horizon is None:
-        case.measure = lambda policy, rewards: float(
-            evaluate(TabularMDP(case.P, rewards, mask=case.mask), policy[0], env.discount)[0]
-        )
+    case = Bandit(P.copy(), r.copy(), agent.D.copy(), env.mask, horizon, state, env.discount)
     points = case.all_points()
     if best <= points[:, 0].max():
         assert agent.info_weight == 0.0

@@ -1,5 +1,7 @@
 """STEERING: what it plans for, what its presets are, what is selected, and what does not change it."""
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,12 +10,13 @@ from hypothesis import strategies as st
 import steering
 from helpers import masked_mdp, problem_of
 from steering.agents import describe_agent, make_agent
-from steering.agents.steering import Steering, prior_spread
+from steering.agents.steering import Steering, SteeringOptions, prior_spread
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
 from steering.experiments import run
 from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, linear_program
-from steering.stein import posterior_information
+from steering.stein import get_operator, posterior_information
+from steering.stein.operators import OPERATORS
 
 
 def trained(spec: str, env: Environment, n: int = 40, seed: int = 0, **options) -> Steering:
@@ -143,7 +146,7 @@ def test_presets_are_what_they_say() -> None:
     paper = make_agent("steering:preset=paper").options
     assert (paper.objective, paper.info_weight, paper.planning) == ("regularised", 0.5, "sampled")
     assert (paper.operator, paper.reference, paper.expectation) == ("difference", "empirical", "model")
-    assert (paper.selection, paper.batch) == ("posterior", 2)
+    assert (paper.selection, paper.batch, paper.kernel) == ("posterior", 2, "exp-hamming")
     assert (paper.concentration, paper.reward_scale, paper.eta) == ("fixed", "fixed", 1.0)
     sound = make_agent("steering:preset=paper-sound").options
     assert (sound.objective, sound.info_weight, sound.planning) == ("regularised", 0.5, "mean")
@@ -153,6 +156,21 @@ def test_presets_are_what_they_say() -> None:
     default = make_agent("steering").options
     assert (default.concentration, default.reward_scale) == ("learned", "learned")
     assert default == make_agent("steering:preset=default").options
+
+
+@pytest.mark.parametrize("preset", ["paper", "paper-sound", "default"])
+def test_options_made_directly_apply_the_preset_too(preset: str) -> None:
+    assert SteeringOptions(preset=preset) == make_agent(f"steering:preset={preset}").options
+    assert SteeringOptions(preset=preset, info_weight=0.2).info_weight == 0.2
+    with pytest.raises(TypeError, match="no option 'infoweight'"):
+        SteeringOptions(infoweight=0.2)
+
+
+@pytest.mark.parametrize("preset", ["paper", "paper-sound"])
+def test_the_presets_of_the_paper_use_lambda_as_it_is(preset: str) -> None:
+    agent = trained(f"steering:preset={preset}", make_env(masked_mdp(0)), normal_gamma=(0.0, 4.0, 3.0, 300.0))
+    agent.plan()
+    assert agent.info_weight == 0.5
 
 
 def test_options_beside_a_preset_win() -> None:
@@ -216,10 +234,20 @@ def test_an_infinite_expectation_says_what_to_do() -> None:
         make_agent("steering:operator=difference")
 
 
+def test_a_registered_operator_is_judged_by_what_it_says_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heavy tails of an operator of one's own are refused at once, not in the middle of a run."""
+    mine = copy.copy(get_operator("sqrt"))
+    object.__setattr__(mine, "name", "mine")
+    monkeypatch.setitem(OPERATORS, "mine", mine)
+    with pytest.raises(InvalidOption, match="operator 'mine' has an infinite posterior expectation"):
+        make_agent("steering:operator=mine")
+    assert make_agent("steering:operator=mine,expectation=model").options.operator == "mine"
+
+
 # What must not matter ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", ["steering", "steering:objective=ratio", "steering:preset=paper-sound"])
+@pytest.mark.parametrize("spec", ["steering", "steering:objective=ratio", "steering:planning=mean,concentration=fixed"])
 @pytest.mark.parametrize("unit", [0.25, 1024.0])
 def test_units_of_reward_do_not_matter(spec: str, unit: float) -> None:
     """Rewards and prior times a power of two: the same trajectory, to the bit."""
@@ -292,6 +320,38 @@ def test_selection_takes_one_of_every_batch(batch: int) -> None:
     assert results["posterior"][:2] == (kept, kept)
     literal = results["posterior"][2]
     np.testing.assert_array_equal(literal.belief.counts, literal.dictionary.counts)
+
+
+def test_the_dictionary_is_the_empirical_reference() -> None:
+    """D is measured from what was selected, row by row; measured from all data it would be another."""
+    agent = make_agent("steering:selection=dictionary,reference=empirical,batch=3")
+    run("deepsea:5", agent, steps=240, seeds=1)
+    agent.plan()
+    assert agent.dictionary is not None
+    belief = agent.belief
+    expected, other = (
+        posterior_information(
+            belief.alpha, np.asarray(counts, dtype=float), operator="barker", reference="empirical", empty="mean"
+        )
+        for counts in (agent.dictionary.counts, belief.counts)
+    )
+    np.testing.assert_allclose(agent.D, expected, rtol=1e-6)
+    assert np.abs(expected - other).max() > 0.05 * other.max()
+
+
+@pytest.mark.parametrize("junk", [np.nan, 0.0, -5.0])
+def test_samples_before_the_first_plan_are_selected_in_the_mean_of_the_prior(junk: float) -> None:
+    counts = []
+    for fill in (None, junk):
+        agent = trained("steering:preset=paper-sound", make_env(masked_mdp(1)), n=0)
+        if fill is not None:
+            agent.belief.P[:] = fill  # a buffer that anybody may have written into
+        for k in range(6):
+            agent.observe(k % 4, 0, 0.0, (k * 3) % 4)
+        agent.plan(0)
+        assert agent.dictionary is not None
+        counts.append(agent.dictionary.counts)
+    np.testing.assert_array_equal(*counts)
 
 
 def test_a_batch_of_one_keeps_everything_and_changes_nothing() -> None:

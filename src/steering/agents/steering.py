@@ -13,13 +13,15 @@ Regularised objective: an ordinary MDP with reward
     r(s, a) + info_weight u D(s, a) + novelty sigma_new(s, a) + reward_noise sigma_seen(s, a) z(s, a).
 
 D is the Stein information of the transition row; u is the prior's spread of mean rewards relative to that of the
-paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing. sigma_new
-and sigma_seen are the posterior standard deviations of r(s, a) that come from outcomes never seen and from outcomes
-seen: unseen rewards are looked for (optimism), rewards seen but noisy are resolved by posterior sampling (z standard
-normal, drawn anew at each plan).
+paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing; the
+presets of the paper use lambda as it is, u = 1. sigma_new and sigma_seen are the posterior standard deviations of
+r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are looked for (optimism), rewards
+seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each plan).
 
-Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws and K the
-discounted D; no weight is left to choose (see `steering.agents.ratio`).
+Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws, V and K
+the discounted reward and D of the policy in the planning model (with planning=data that is not the posterior's mean,
+and V may exceed v*: then there is nothing to gain by information, and lambda is 0); no weight is left to choose (see
+`steering.agents.ratio`).
 
 By default the agent plans in the model of its data: the posterior mean, but with a prior that is worth one observation
 of a row at most (at that limit Perks' rule). A confident and wrong prior then delays no plan; it acts through the
@@ -29,7 +31,7 @@ information only. A learned concentration that expects sparser rows is heard.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,9 +55,9 @@ from steering.stein import Dictionary, get_operator
 DIAGNOSTIC_DRAWS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class SteeringOptions(ModelBasedOptions):
-    """Options of STEERING; `preset` sets several of them at once, others given beside it win.
+    """Options of STEERING, given by name; `preset` sets several of them at once, others given beside it win.
 
     Attributes
     ----------
@@ -65,7 +67,8 @@ class SteeringOptions(ModelBasedOptions):
     objective
         "regularised" or "ratio".
     info_weight
-        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5).
+        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5); in units of the
+        prior's spread of mean rewards by default, as it is with the presets of the paper.
     planning
         Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most),
         "mean" (of the posterior), "sampled".
@@ -131,6 +134,15 @@ class SteeringOptions(ModelBasedOptions):
         },
     }
 
+    def __init__(self, **given: Any) -> None:
+        plain = {field.name: field.default for field in fields(self)}
+        unknown = sorted(given.keys() - plain.keys())
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no option '{unknown[0]}'.")
+        for name, value in {**plain, **self.presets.get(given.get("preset", ""), {}), **given}.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         choose("preset", self.preset, tuple(self.presets))
@@ -143,9 +155,9 @@ class SteeringOptions(ModelBasedOptions):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
         in_range("batch", self.batch, 1)
-        get_operator(self.operator)
         checked_kernel(self.kernel)
-        if self.operator in ("difference", "sqrt") and self.expectation != "model":
+        # A row without data has a concentration of eta, which may be anything above 0.
+        if get_operator(self.operator).alpha_above > 0 and self.expectation != "model":
             raise InvalidOption(
                 f"operator '{self.operator}' has an infinite posterior expectation unless every outcome was seen; use "
                 "expectation=model, or operator=barker."
@@ -179,9 +191,11 @@ class Steering(ModelBasedAgent):
         )
         self.dictionary: Dictionary | None = None
         self._pending: list[tuple[Ints, Ints, Floats, Ints]] = []
-        self._planned = self.belief.P
+        # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
+        self._planned = self.belief.mean_model()[0].copy()
         self._seen, self._new = np.empty((S, A)), np.empty((S, A))
-        self.reward_unit = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
+        # The paper's lambda is a plain number; its presets keep to that.
+        self.reward_unit = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR) if o.preset == "default" else 1.0
         self.info_weight = 0.0
         self.D: Floats = np.zeros((S, A))
         self.state = 0
@@ -310,21 +324,31 @@ class Steering(ModelBasedAgent):
 
     # Diagnostics -----------------------------------------------------------------------------------------------------
 
+    def _posterior_regret(self, draws: int, rng: np.random.Generator) -> float:
+        """E_k[max V - V of the policy] from the current state; both in the same draws, so that none is below 0."""
+        policy = self.policy.copy()
+        gaps = []
+        for _ in range(draws):
+            P, r = self.belief.draw_model(rng)
+            best = float(self.solve(P, r)[1][0, self.state].max())
+            self.policy = policy.copy()  # solving wrote into it
+            gaps.append(best - self._value(P, r))
+        return max(float(np.mean(gaps)), 0.0)  # rounding
+
     def diagnose(self, rng: np.random.Generator) -> dict[str, Any]:
         """What the last plan rests on, from the state it was made in.
 
         Returns
         -------
         dict
-            info_weight (lambda), information (D, shape (S, A)), gain (K of the policy), regret (posterior estimate of
-            V* - V of the policy, not below 0), ratio (regret^2 / gain, infinite where there is regret and nothing to
-            learn, as with a single state) and dictionary (its size; the number of samples seen where nothing is
-            selected).
+            info_weight (lambda), information (D, shape (S, A)), gain (K of the policy in the posterior mean model),
+            regret (posterior estimate of V* - V of the policy, from `DIAGNOSTIC_DRAWS` draws), ratio (regret^2 / gain,
+            infinite where there is regret and nothing to learn, as with a single state) and dictionary (its size; the
+            number of samples seen where nothing is selected). With the ratio objective all of them are about the
+            policy that was drawn from the minimising mixture.
         """
-        best = self._optimal_value(DIAGNOSTIC_DRAWS, rng)
-        P, r = self.belief.mean_model()
-        value, gain = self._value(P, r), self._value(P, self.D)
-        regret = max(best - value, 0.0)
+        regret = self._posterior_regret(DIAGNOSTIC_DRAWS, rng)
+        gain = self._value(self.belief.mean_model()[0], self.D)
         size = int(self.belief.totals.sum()) if self.dictionary is None else len(self.dictionary)
         return {
             "info_weight": self.info_weight,

@@ -75,7 +75,7 @@ class Recorder:
         """Record after a plan made at time `now` in `state`."""
         names = self.wanted.names
         self.plan_times.append(now)
-        if "value_gap" in names:
+        if names & {"value_gap", "diagnostics"}:
             self.gaps.append(self._value_gap(agent, state))
         if "diagnostics" in names:
             self.diagnoses.append(agent.diagnose(self.rng))
@@ -108,7 +108,8 @@ def collect(recorders: Sequence[Recorder]) -> dict[str, Any]:
             **{
                 key: np.array([[diagnosis[key] for diagnosis in one.diagnoses] for one in recorders], dtype=np.float64)
                 for key in first.diagnoses[0]
-            }
+            },
+            true_regret=np.array([one.gaps for one in recorders]),
         )
     if "q_posterior" in names:
         optimal = first.oracle.Q.copy()

@@ -62,6 +62,8 @@ class Diagnostics:
         Stein information ratio regret^2 / gain; infinite where there is regret and nothing to learn.
     dictionary
         Size of the dictionary.
+    true_regret
+        V* - V of the policy there in the true MDP, which no agent knows; None for records without it.
     """
 
     info_weight: Floats
@@ -70,13 +72,16 @@ class Diagnostics:
     regret: Floats
     ratio: Floats
     dictionary: Floats
+    true_regret: Floats | None = None
 
     def theorem_sides(self) -> tuple[Floats, Floats]:
         """Both sides of the paper's first theorem, one pair for each seed.
 
-        Left the sum of regrets, right sqrt(largest ratio * number of plans * sum of gains). The theorem takes
-        expectations over MDPs; along a single run the same inequality is Cauchy and Schwarz's. A plan with regret and
-        nothing to learn has an infinite ratio, and the right side is infinite: the theorem says nothing then.
+        Left the sum of regrets, right sqrt(largest ratio * number of plans * sum of gains). Both are the agent's own
+        posterior expectations, so that the inequality is Cauchy and Schwarz's and must hold. The theorem is about the
+        expectation over MDPs of the prior; in one MDP, or under a wrong prior, `true_sum` may exceed the right side. A
+        plan with regret and nothing to learn has an infinite ratio, and the right side is infinite: the theorem says
+        nothing then.
         """
         plans = self.regret.shape[1]
         largest = self.ratio.max(axis=1)
@@ -84,6 +89,13 @@ class Diagnostics:
         right = np.sqrt(np.where(known, largest, 0.0) * plans * self.gain.sum(axis=1))
         right[~known] = np.inf
         return self.regret.sum(axis=1), right
+
+    def true_sum(self) -> Floats:
+        """Sum of V* - V in the true MDP over all plans, one for each seed: what the theorem bounds in expectation."""
+        if self.true_regret is None:
+            raise NotAvailable("the true regret of plans is not in these records; run again and record diagnostics.")
+        total: Floats = self.true_regret.sum(axis=1)
+        return total
 
 
 @dataclass(frozen=True)
