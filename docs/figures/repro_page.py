@@ -29,7 +29,7 @@ FIGURES = {
     "bayesian": "Bayesian regret (Theorem 4.4)",
 }
 WIDTH = 1000
-ORDER = ("holds", "holds with the sound operator", "does not hold", "not testable")
+ORDER = ("holds", "holds with the sound operator", "holds for our default only", "does not hold", "not testable")
 
 
 def main(directory: Path) -> None:
@@ -37,21 +37,31 @@ def main(directory: Path) -> None:
     with open(directory / "claims.csv", newline="", encoding="utf-8") as file:
         claims = list(csv.DictReader(file))
     scale = json.loads((directory / "numbers.json").read_text(encoding="utf-8"))["scale"]
+    controls = [claim for claim in claims if claim["control"] == "True"]
+    claims = [claim for claim in claims if claim not in controls]
     counts = Counter(claim["verdict"] for claim in claims)
     lines = [f"Size: `--{scale}`. {len(claims)} claims: " + ", ".join(f"{counts[v]} {v}" for v in ORDER) + ".", ""]
     for name, title in FIGURES.items():
         shrink(directory / "figures" / f"{name}.png", DOCS / "figures" / f"repro_{name}.png")
         lines += [f"![{title}](figures/repro_{name}.png)", ""]
-    lines += ["| claim | where | effect [95 % interval] | condition | verdict |", "|---|---|---|---|---|"]
+    lines += table(claims)
+    if controls:
+        lines += ["", "Controls, which are not claims of the paper and are not counted:", "", *table(controls)]
+    page = DOCS / "reproduction.md"
+    text = page.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    page.write_text(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
+
+
+def table(claims: list[dict[str, str]]) -> list[str]:
+    """Lines of a Markdown table of claims."""
+    lines = ["| claim | where | effect [95 % interval] | condition | verdict |", "|---|---|---|---|---|"]
     for claim in claims:
         reason = f" ({claim['reason']})" if claim["verdict"] == "not testable" else ""
         cells = [claim["claim"], claim["where"], claim["effect"] or "–", claim["condition"] or "–"]
         row = [*(cell.replace("|", "\\|") for cell in cells), claim["verdict"] + reason]
         lines.append("| " + " | ".join(row) + " |")
-    page = DOCS / "reproduction.md"
-    text = page.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN)
-    page.write_text(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
+    return lines
 
 
 def shrink(source: Path, target: Path) -> None:

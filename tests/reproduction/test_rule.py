@@ -15,8 +15,6 @@ from steering.reproduction.claims.rule import (
     above,
     below,
     decide,
-    worst_above,
-    worst_below,
 )
 from steering.reproduction.fits import UNKNOWN, Effect
 
@@ -30,11 +28,15 @@ WRONG_BUT_UNSURE = Effect(-0.2, -0.5, 0.1)
         ({"literal": GOOD, "sound": GOOD, "default": GOOD}, Verdict.HOLDS),
         ({"literal": GOOD, "sound": BAD, "default": BAD}, Verdict.HOLDS),
         ({"literal": BAD, "sound": GOOD, "default": BAD}, Verdict.HOLDS_SOUND),
-        ({"literal": BAD, "sound": BAD, "default": GOOD}, Verdict.HOLDS_SOUND),
+        ({"literal": BAD, "sound": BAD, "default": GOOD}, Verdict.HOLDS_DEFAULT),
+        ({"literal": UNSURE, "sound": UNSURE, "default": GOOD}, Verdict.HOLDS_DEFAULT),
+        ({"default": GOOD}, Verdict.HOLDS_DEFAULT),
         ({"literal": UNSURE, "sound": GOOD, "default": BAD}, Verdict.HOLDS_SOUND),
         ({"literal": BAD, "sound": BAD, "default": BAD}, Verdict.DOES_NOT_HOLD),
         ({"literal": BAD, "sound": UNSURE, "default": BAD}, Verdict.NOT_TESTABLE),
-        ({"literal": WRONG_BUT_UNSURE, "sound": BAD}, Verdict.NOT_TESTABLE),
+        ({"literal": WRONG_BUT_UNSURE, "sound": BAD, "default": BAD}, Verdict.NOT_TESTABLE),
+        ({"literal": UNKNOWN, "sound": BAD, "default": BAD}, Verdict.NOT_TESTABLE),
+        ({"literal": BAD, "sound": BAD}, Verdict.NOT_TESTABLE),
         ({"all": GOOD}, Verdict.HOLDS),
         ({"all": BAD}, Verdict.DOES_NOT_HOLD),
         ({"all": UNSURE}, Verdict.NOT_TESTABLE),
@@ -49,6 +51,8 @@ def test_verdicts(effects: dict[str, Effect], verdict: Verdict) -> None:
 
 def test_the_reason_names_what_decided() -> None:
     assert decide({"literal": BAD, "sound": GOOD, "default": GOOD}, above(0))[1] == "passes: sound, default"
+    assert decide({"literal": UNKNOWN, "sound": GOOD}, above(0))[1] == "passes: sound; no effect: default, literal"
+    assert decide({"literal": UNKNOWN, "sound": BAD, "default": BAD}, above(0))[1].endswith("no effect: literal")
     assert "undecided" in decide({"all": UNSURE}, above(0))[1]
     assert "other side" in decide({"all": BAD}, above(0))[1]
 
@@ -71,7 +75,7 @@ def test_above_and_below_are_mirror_images(effect: Effect, threshold: float) -> 
 @given(effects, st.floats(-5, 5))
 def test_an_effect_passes_fails_or_is_undecided(effect: Effect, threshold: float) -> None:
     for rule in (above(threshold), below(threshold), Rule(threshold - 1, threshold + 1)):
-        assert not (rule.passes(effect) and rule.undecided(effect))
+        assert rule.passes(effect) + rule.undecided(effect) + rule.fails(effect) == 1
         points = np.linspace(effect.low, effect.high, 101)
         inside = (rule.low < points) & (points < rule.high)
         if rule.passes(effect):
@@ -89,11 +93,35 @@ def test_a_claim_that_holds_stays_when_the_effect_moves_further(effect: Effect, 
     assert decide({"all": down}, above(0))[0] == Verdict.DOES_NOT_HOLD
 
 
+def mirror(effect: Effect) -> Effect:
+    return Effect(-effect.value, -effect.high, -effect.low)
+
+
 def test_the_worst_effect_decides_for_all() -> None:
-    assert worst_above([GOOD, UNSURE, Effect(3, 2, 4)]) == UNSURE
-    assert worst_below([BAD, UNSURE, GOOD]) == GOOD
-    assert not worst_above([GOOD, UNKNOWN]).known
-    assert not worst_below([GOOD, UNKNOWN]).known
+    assert above(0).worst([GOOD, UNSURE, Effect(3, 2, 4)]) == UNSURE
+    assert below(0).worst([mirror(GOOD), mirror(UNSURE)]) == mirror(UNSURE)
+    assert above(0).worst([GOOD, Effect(0.9, 0.6, 1.2)]) == GOOD, "the lowest lower end, not the lowest value"
+    assert not above(0).worst([GOOD, UNKNOWN]).known
+    assert not above(0).worst([]).known
+
+
+def test_an_effect_that_fails_decides_before_one_that_is_noisy() -> None:
+    noisy = Effect(0.22, -4.5, 8.8)
+    assert above(0).worst([noisy, BAD, GOOD]) == BAD
+    assert above(0).worst([UNKNOWN, BAD]) == BAD
+    worse = Effect(-3.0, -3.1, -2.9)
+    assert above(0).worst([BAD, worse]) == worse
+    assert below(0).worst([mirror(BAD), mirror(worse), mirror(noisy)]) == mirror(worse)
+    between = Rule(-0.1, 0.1)
+    assert between.worst([Effect(0.0, -0.05, 0.05), Effect(0.5, 0.4, 0.6), Effect(-0.2, -0.9, 0.5)]).value == 0.5
+
+
+@given(st.lists(effects, min_size=1, max_size=5), st.floats(-5, 5))
+def test_the_worst_passes_when_all_do_and_fails_when_one_does(found: list[Effect], threshold: float) -> None:
+    for rule in (above(threshold), below(threshold), Rule(threshold - 3, threshold + 3)):
+        worst = rule.worst(found)
+        assert rule.passes(worst) == all(rule.passes(effect) for effect in found)
+        assert rule.fails(worst) == any(rule.fails(effect) for effect in found)
 
 
 def test_a_claim_without_an_effect_says_why() -> None:

@@ -1,9 +1,18 @@
-"""Growth and decay exponents: the slope of log y against log x, with a bootstrap interval over runs.
+"""Effects with their intervals: means, shares, growth and decay exponents.
+
+Intervals are of 95 %. What they rest on depends on the number n of runs:
+
+    n = 1          nothing is known about the spread: there is no effect
+    n < 20         value ± t(n - 1) standard error, the error by the jackknife (for a mean: s / sqrt(n))
+    n >= 20        percentile bootstrap over runs
+
+The percentile bootstrap of four to six runs covers 80 to 86 % where it should cover 95 %; Student's t covers 95 % of
+normal data for every n. A share of runs has the exact binomial interval (Clopper and Pearson): 15 successes out of 15
+are [0.78, 1].
 
 A curve y = c x^b is a line of slope b on logarithmic axes. The slope is fitted by least squares to the mean curve over
-runs, at points evenly spaced in log x (so that the last decade does not outvote the others), and its interval is the
-percentile bootstrap over runs. A mean that is not positive has no logarithm; such points are left out, and with fewer
-than `LEAST_POINTS` left there is no exponent.
+runs, at points evenly spaced in log x (so that the last decade does not outvote the others). A mean that is not
+positive has no logarithm; such points are left out, and with fewer than `LEAST_POINTS` left there is no exponent.
 """
 
 from __future__ import annotations
@@ -12,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from steering.results import mean_interval
 
@@ -20,6 +30,8 @@ Floats = NDArray[np.float64]
 POINTS = 24
 LEAST_POINTS = 3
 RESAMPLES = 2000
+FEW = 20
+"""With fewer runs than this the bootstrap is too narrow, and Student's t is used."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +58,34 @@ UNKNOWN = Effect(np.nan, np.nan, np.nan)
 
 
 def mean_effect(values: Floats) -> Effect:
-    """Mean over runs with its bootstrap interval."""
-    if not np.isfinite(values).all():
+    """Mean over runs with its interval; paired comparisons pass differences."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.size < 2 or not np.isfinite(values).all():
         return UNKNOWN
-    return Effect(*mean_interval(np.asarray(values, dtype=np.float64)))
+    if values.size >= FEW:
+        return Effect(*mean_interval(values))
+    return _student(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)), values.size - 1)
+
+
+def share_effect(successes: NDArray[np.bool_]) -> Effect:
+    """Share of runs that succeed, with the exact binomial interval of Clopper and Pearson."""
+    k, n = int(np.sum(successes)), int(np.size(successes))
+    if n < 2:
+        return UNKNOWN
+    low = float(stats.beta.ppf(0.025, k, n - k + 1)) if k else 0.0
+    high = float(stats.beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+    return Effect(k / n, low, high)
+
+
+def _student(value: float, error: float, freedom: int) -> Effect:
+    """value ± t standard errors."""
+    reach = float(stats.t.ppf(0.975, freedom)) * error
+    return Effect(value, value - reach, value + reach)
+
+
+def _jackknife(left_out: Floats) -> float:
+    """Variance of a statistic, from its values with one run left out at a time: (n - 1) / n sum (v_i - mean)^2."""
+    return float((left_out.size - 1) * left_out.var())
 
 
 def exponent(x: Floats, curves: Floats, *, first: float = 0.0, seed: int = 0) -> Effect:
@@ -68,16 +104,23 @@ def exponent(x: Floats, curves: Floats, *, first: float = 0.0, seed: int = 0) ->
     if kept.size < LEAST_POINTS:
         return UNKNOWN
     logs, heights = np.log(x[kept]), curves[:, kept]
-    value = slopes(logs, heights.mean(axis=0)[None])[0]
-    rng = np.random.Generator(np.random.PCG64(seed))
+    value = float(slopes(logs, heights.mean(axis=0)[None])[0])
     runs = len(curves)
+    if runs < 2 or not np.isfinite(value):
+        return UNKNOWN
+    if runs < FEW:
+        left_out = slopes(logs, (heights.sum(axis=0) - heights) / (runs - 1))
+        if not np.isfinite(left_out).all():
+            return UNKNOWN
+        return _student(value, np.sqrt(_jackknife(left_out)), runs - 1)
+    rng = np.random.Generator(np.random.PCG64(seed))
     weights = rng.multinomial(runs, np.full(runs, 1 / runs), size=RESAMPLES) / runs
     resampled = slopes(logs, weights @ heights)
     resampled = resampled[np.isfinite(resampled)]
-    if not np.isfinite(value) or resampled.size < RESAMPLES // 2:
+    if resampled.size < RESAMPLES // 2:
         return UNKNOWN
     low, high = np.quantile(resampled, [0.025, 0.975])
-    return Effect(float(value), float(low), float(high))
+    return Effect(value, float(low), float(high))
 
 
 def slopes(logs: Floats, heights: Floats) -> Floats:
@@ -97,17 +140,32 @@ def slopes(logs: Floats, heights: Floats) -> Floats:
 
 def scan_exponent(x: Floats, groups: list[Floats], *, seed: int = 0) -> Effect:
     """Exponent of means of independent groups of runs, one group at each x; every group is resampled on its own."""
-    if x.size < 2:
-        return UNKNOWN
-    rng = np.random.Generator(np.random.PCG64(seed))
+    fewest = min(group.size for group in groups)
     means = np.array([group.mean() for group in groups])
-    draws = np.stack([g[rng.integers(g.size, size=(RESAMPLES, g.size))].mean(axis=1) for g in groups], axis=1)
-    if (means <= 0).any() or (draws <= 0).any():
+    if x.size < 2 or fewest < 2 or (means <= 0).any():
         return UNKNOWN
-    line = np.polynomial.polynomial.polyfit
-    value = line(np.log(x), np.log(means), 1)[1]
-    low, high = np.quantile(line(np.log(x), np.log(draws).T, 1)[1], [0.025, 0.975])
-    return Effect(float(value), float(low), float(high))
+    value = float(_line(x, means[:, None])[0])
+    if fewest < FEW:
+        variance = 0.0
+        for place, group in enumerate(groups):
+            left_out = np.tile(means[:, None], group.size)
+            left_out[place] = (group.sum() - group) / (group.size - 1)
+            if (left_out <= 0).any():
+                return UNKNOWN
+            variance += _jackknife(_line(x, left_out))
+        return _student(value, np.sqrt(variance), fewest - 1)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    draws = np.stack([g[rng.integers(g.size, size=(RESAMPLES, g.size))].mean(axis=1) for g in groups])
+    if (draws <= 0).any():
+        return UNKNOWN
+    low, high = np.quantile(_line(x, draws), [0.025, 0.975])
+    return Effect(value, float(low), float(high))
+
+
+def _line(x: Floats, heights: Floats) -> Floats:
+    """Slopes of log heights (places, data sets) against log x."""
+    slope: Floats = np.polynomial.polynomial.polyfit(np.log(x), np.log(heights), 1)[1]
+    return slope
 
 
 def _log_spaced(x: Floats, first: float) -> NDArray[np.int64]:

@@ -16,6 +16,9 @@ BASELINES = ("q_learning", "bayesian_q", "ube", "mm", "psrl", "ids")
 MEAN_IDS = "ids:planning=mean"
 """A baseline that the paper does not have: the same IDS, planned in the posterior mean."""
 
+LEARNED_IDS = "ids:planning=mean,concentration=learned"
+"""The same with the learned concentration that our default has."""
+
 EXACT_IDS = "ids:information=gain"
 """IDS with the exact mutual information, which a Dirichlet belief has in closed form."""
 
@@ -25,6 +28,9 @@ VARIANTS: Mapping[str, str] = {
     "literal": "steering:preset=paper",
 }
 """The three STEERINGs: ours, the paper made sound, the literal paper."""
+
+PARTNERS: Mapping[str, str] = {"default": LEARNED_IDS, "sound": MEAN_IDS, "literal": "ids"}
+"""For each STEERING the IDS that plans and learns as it does, with the variance for the information: controls."""
 
 AGENTS = (*BASELINES, MEAN_IDS, *VARIANTS.values())
 

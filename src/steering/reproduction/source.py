@@ -46,6 +46,11 @@ class Trace:
         return int(self.plan_times.size)
 
     @property
+    def bound(self) -> float:
+        """Right side of theorem 4.1, sqrt(Gamma* K sum of the gains)."""
+        return float(np.sqrt(self.ratio.max() * self.plans * self.gain.sum()))
+
+    @property
     def theory_weight(self) -> float:
         """The regularised theorem's lambda = sqrt(K Gamma* / sum of the gains); NaN where nothing was to be learnt."""
         total = float(self.gain.sum())

@@ -1,4 +1,4 @@
-"""Effects that several claims share: paired differences of regret between agents."""
+"""Effects that several claims share: paired differences of regret between agents, and our controls."""
 
 from __future__ import annotations
 
@@ -7,23 +7,40 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from steering.reproduction.claims.rule import worst_above
+from steering.reproduction.claims.rule import Claim, above
 from steering.reproduction.fits import Effect, mean_effect
-from steering.reproduction.scale import VARIANTS
+from steering.reproduction.scale import PARTNERS, VARIANTS
 
 Floats = NDArray[np.float64]
 
 
 def ahead(scores: Mapping[str, Floats], agent: str, others: Iterable[str]) -> Effect:
-    """By how much the score of every other agent exceeds that of `agent`: the least clear of all differences.
+    """By how much the score of every other agent exceeds that of `agent`: the worst of all differences.
 
-    Scores are paired by seed: runs of one seed met the same noise. The one returned has the lowest lower end, so that
-    it lies above a threshold only when all of them do.
+    Scores are paired by seed: runs of one seed met the same noise. The worst is one that is surely not above zero, if
+    there is one, else the one with the lowest lower end, so that it lies above zero only when all of them do.
     """
-    return worst_above([mean_effect(scores[other] - scores[agent]) for other in others])
+    return above(0).worst([mean_effect(scores[other] - scores[agent]) for other in others])
 
 
 def variants_ahead(scores: Mapping[str, Floats], others: Iterable[str]) -> dict[str, Effect]:
     """`ahead` for each STEERING."""
     chosen = list(others)
     return {variant: ahead(scores, agent, chosen) for variant, agent in VARIANTS.items()}
+
+
+def control(name: str, scores: Mapping[str, Floats], where: str) -> Claim:
+    """Our question: is each STEERING ahead of the same agent with the variance in place of the Stein information?
+
+    Partners share the model that is planned in and how the prior is learned, so that the information is what differs.
+    """
+    pairs = "; ".join(f"{variant}: {partner}" for variant, partner in PARTNERS.items())
+    return Claim(
+        name,
+        f"(A control, not in the paper.) The Stein information does better than the variance would, {where}.",
+        "not in the paper: is it the information, or the model that is planned in?",
+        f"normalised regret of the partner - STEERING's, paired by seed ({pairs})",
+        above(0),
+        {variant: ahead(scores, VARIANTS[variant], [partner]) for variant, partner in PARTNERS.items()},
+        control=True,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering.reproduction.claims.comparisons import variants_ahead
-from steering.reproduction.claims.rule import Claim, above, below, worst_above, worst_below
+from steering.reproduction.claims.rule import Claim, above, below
 from steering.reproduction.fits import Effect, mean_effect
 from steering.reproduction.scale import VARIANTS
 
@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 LEFT, RIGHT = 0, 1
 TINY = 1e-300
+MUCH, TENTH = above(float(np.log10(2))), below(-1)
+"""Conditions on log10 of ratios: a factor of two, and less than a tenth."""
 
 
 def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
@@ -42,7 +44,7 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
             "IDS do.",
             "Fig. 5, caption",
             f"share of visits to states {half + 1} to {states} in the last window of DeepSea {states}: STEERING's - "
-            "the other's, paired by seed, for the one that comes closest",
+            "the other's, paired by seed, for the one with the least difference",
             above(0),
             variants_ahead(final, ("psrl", "ids")),
         ),
@@ -59,7 +61,7 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
             "STEERING does not over-explore actions once it is confident that they are suboptimal.",
             "Appendix, evolution of posterior representations",
             f"share of left actions in the last window of DeepSea {states}: the other's - STEERING's, paired by seed, "
-            "for the one of PSRL and Var-IDS that comes closest",
+            "for the one of PSRL and Var-IDS with the least difference",
             above(0),
             variants_ahead({agent: left(counts[:, -1]) for agent, counts in visits.items()}, ("psrl", "ids")),
         ),
@@ -81,7 +83,7 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
                 ratios.append(mean_effect(np.log10(left + TINY) - np.log10(right + TINY)))
                 begin = table[:, 0, state - 1, RIGHT]
                 decays.append(mean_effect(np.log10(right + TINY) - np.log10(begin + TINY)))
-        lower[variant], falls[variant] = worst_above(ratios), worst_below(decays)
+        lower[variant], falls[variant] = MUCH.worst(ratios), TENTH.worst(decays)
     where = "Appendix, DSD convergence"
     return [
         Claim(
@@ -90,7 +92,7 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
             where,
             "log10 of D(left) / D(right), mean of the last tenth of the plans; states 3 and 4, N = 4 and 8, the "
             "smallest; much: a factor of 2",
-            above(float(np.log10(2))),
+            MUCH,
             lower,
         ),
         Claim(
@@ -99,7 +101,7 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
             f"{where}; Lemma 4.2",
             "log10 of D(right) at the end / at the first plan; states 3 and 4, N = 4 and 8, the largest; converges: "
             "below a tenth",
-            below(-1),
+            TENTH,
             falls,
         ),
     ]

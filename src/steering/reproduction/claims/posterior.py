@@ -1,8 +1,9 @@
 """Claims about the belief about Q (the paper's appendix): who is close to Q*, who is too sure, who is too unsure.
 
-For the last four states of DeepSea: the *error* of a run is |mean - Q*|, the *spread* the posterior standard deviation,
-both averaged over states. Convergence is compared by the error averaged over time (the area under its curve): the
-earlier and the closer, the smaller.
+For the last four states of DeepSea: the *error* of a run is |mean - Q*| / Q*, the *spread* the posterior standard
+deviation, both averaged over states (the error before the division). *Concentrates* means an error below `CLOSE` at the
+end. A belief converges faster than another when the area under its error is smaller, and when it converges at all:
+a prior that merely starts nearer to Q* has the smaller area too.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from steering.reproduction.claims.comparisons import variants_ahead
+from steering.reproduction.claims.comparisons import ahead, variants_ahead
 from steering.reproduction.claims.rule import ALL, Claim, Rule, above, below
-from steering.reproduction.fits import mean_effect
+from steering.reproduction.fits import Effect, mean_effect
 from steering.reproduction.scale import VARIANTS
 
 Floats = NDArray[np.float64]
@@ -28,47 +29,112 @@ PAIRS = {
     "mm": "moment matching",
     "psrl": "PSRL",
 }
-ERROR = "|posterior mean - Q*| of right actions, mean over time and the last four states"
 SURE = 2.0
+"""Overconfident: the error in posterior standard deviations."""
+CLOSE = 0.1
+"""Concentrates: |mean - Q*| / Q* at the end. Two errors within ± this of each other are comparable."""
+ERROR = "|posterior mean - Q*| / Q* of right actions, mean over the last four states"
 
 
 def posterior_claims(beliefs: Mapping[int, Mapping[str, Belief]], states: int) -> list[Claim]:
     """Beliefs by N and agent: steps, means and deviations (runs, times, S, A), Q* (S, A)."""
     found: list[Claim] = []
-    for n, by_agent in beliefs.items():
-        errors = {agent: _error(belief, states, RIGHT).mean(axis=1) for agent, belief in by_agent.items()}
-        found.extend(
-            Claim(
-                f"q-{agent}-{n}",
-                f"STEERING's Q̂ converges to Q* faster than that of {name}, N = {n}.",
-                f"Appendix, STEERING and {name}, N = {n}",
-                f"{ERROR}: the baseline's - STEERING's, paired by seed",
-                above(0),
-                variants_ahead(errors, [agent]),
-            )
-            for agent, name in PAIRS.items()
-        )
-        found.append(_converges(n, by_agent, states))
-        found.append(_stops_left(n, by_agent, states))
-        found.append(_less_variance(n, by_agent, states))
-        found.append(_overconfident(n, by_agent, states))
     sizes = sorted(beliefs)
+    for n, by_agent in beliefs.items():
+        errors = {agent: _error(belief, states) for agent, belief in by_agent.items()}
+        found.extend(_faster(n, errors, agent) for agent in PAIRS)
+        found.append(_converges(n, errors))
+        found.append(_stops_left(n, by_agent, states))
+        found.extend(_less_variance(n, by_agent, states, agent) for agent in ("psrl", "ube"))
+        found.append(_overconfident(n, by_agent, states))
+        found.append(_misses(n, errors, "bayesian_q", "fails to concentrate on Q*"))
+        if n == sizes[0]:
+            found += [_performs(n, errors), _comparable(n, errors), _too_wide(n, by_agent, states)]
+        else:
+            found.append(_misses(n, errors, "mm", "converges to a suboptimal Q̂"))
     if len(sizes) > 1:
         found.extend(_grows(beliefs, sizes[0], sizes[-1], agent, states) for agent in ("ube", "mm", "psrl"))
         found.extend(_degrades(beliefs, sizes[0], sizes[-1], agent, states) for agent in ("q_learning", "mm", "psrl"))
     return found
 
 
-def _converges(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
-    effects = {v: mean_effect(_relative_error(by_agent[agent], states)) for v, agent in VARIANTS.items()}
+def _caption(agent: str, n: int) -> str:
+    return f"Appendix, STEERING and {PAIRS[agent]}, N = {n}"
+
+
+def _faster(n: int, errors: Mapping[str, Floats], other: str) -> Claim:
+    area = {agent: part.mean(axis=1) for agent, part in errors.items()}
+    effects: dict[str, Effect] = {}
+    for variant, agent in VARIANTS.items():
+        converged = mean_effect(CLOSE - errors[agent][:, -1])
+        effects[variant] = above(0).worst([ahead(area, agent, [other]), converged])
+    return Claim(
+        f"q-{other}-{n}",
+        f"STEERING's Q̂ converges to Q* faster than that of {PAIRS[other]}, N = {n}.",
+        _caption(other, n),
+        f"{ERROR}: mean over time, the baseline's - STEERING's, paired by seed; and {CLOSE:g} - STEERING's own at the "
+        "end (what does not converge is not faster); the smaller of the two",
+        above(0),
+        effects,
+    )
+
+
+def _converges(n: int, errors: Mapping[str, Floats]) -> Claim:
     return Claim(
         f"q-converges-{n}",
         f"STEERING's Q̂ concentrates on Q*, N = {n}.",
         "Appendix, STEERING alone; Experiments (4)",
-        "|posterior mean - Q*| / Q* of right actions at the end, mean over the last four states; concentrates: below "
-        "0.1",
-        below(0.1),
-        effects,
+        f"{ERROR}, at the end; concentrates: below {CLOSE:g}",
+        below(CLOSE),
+        {variant: mean_effect(errors[agent][:, -1]) for variant, agent in VARIANTS.items()},
+    )
+
+
+def _misses(n: int, errors: Mapping[str, Floats], agent: str, words: str) -> Claim:
+    """A baseline that ends away from Q*."""
+    return Claim(
+        f"q-misses-{agent}-{n}",
+        f"{PAIRS[agent][0].upper()}{PAIRS[agent][1:]} {words}, N = {n}.",
+        _caption(agent, n),
+        f"{ERROR}, at the end; away from Q*: above {CLOSE:g}",
+        above(CLOSE),
+        {ALL: mean_effect(errors[agent][:, -1])},
+    )
+
+
+def _performs(n: int, errors: Mapping[str, Floats]) -> Claim:
+    return Claim(
+        f"q-mm-well-{n}",
+        f"Moment matching performs well, N = {n}.",
+        _caption("mm", n),
+        f"{ERROR}, at the end; well: below {CLOSE:g}",
+        below(CLOSE),
+        {ALL: mean_effect(errors["mm"][:, -1])},
+    )
+
+
+def _comparable(n: int, errors: Mapping[str, Floats]) -> Claim:
+    area = {agent: part.mean(axis=1) for agent, part in errors.items()}
+    return Claim(
+        f"q-psrl-comparable-{n}",
+        f"PSRL is comparable to STEERING, N = {n}.",
+        _caption("psrl", n),
+        f"{ERROR}, mean over time: PSRL's - STEERING's, paired by seed; comparable: within ± {CLOSE:g}",
+        Rule(-CLOSE, CLOSE),
+        variants_ahead(area, ["psrl"]),
+    )
+
+
+def _too_wide(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
+    belief = by_agent["ube"]
+    return Claim(
+        f"q-ube-wide-{n}",
+        f"UBE fails to concentrate: its variance is too high, N = {n}.",
+        _caption("ube", n),
+        f"posterior standard deviation / Q* of right actions at the end, mean over the last four states; too high: "
+        f"above {CLOSE:g}",
+        above(CLOSE),
+        {ALL: mean_effect(_spread(belief, states, RIGHT)[:, -1] / _level(belief, states))},
     )
 
 
@@ -87,22 +153,22 @@ def _stops_left(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
     )
 
 
-def _less_variance(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
+def _less_variance(n: int, by_agent: Mapping[str, Belief], states: int, other: str) -> Claim:
     spreads = {agent: _spread(belief, states, RIGHT)[:, -1] for agent, belief in by_agent.items()}
     return Claim(
-        f"q-variance-{n}",
-        f"STEERING's Q̂ of right actions has a lower variance than PSRL's and UBE's, N = {n}.",
-        "Appendix, STEERING and PSRL, STEERING and UBE",
-        "posterior standard deviation of right actions at the end: the baseline's - STEERING's, paired by seed, for "
-        "the baseline that comes closest",
+        f"q-variance-{other}-{n}",
+        f"STEERING's Q̂ of right actions has a lower variance than {PAIRS[other]}'s, N = {n}.",
+        _caption(other, n),
+        "posterior standard deviation of right actions at the end: the baseline's - STEERING's, paired by seed",
         above(0),
-        variants_ahead(spreads, ("psrl", "ube")),
+        variants_ahead(spreads, [other]),
     )
 
 
 def _overconfident(n: int, by_agent: Mapping[str, Belief], states: int) -> Claim:
     belief = by_agent["bayesian_q"]
-    error, spread = _error(belief, states, RIGHT)[:, -1], _spread(belief, states, RIGHT)[:, -1]
+    error = _error(belief, states)[:, -1] * _level(belief, states)
+    spread = _spread(belief, states, RIGHT)[:, -1]
     return Claim(
         f"q-overconfident-{n}",
         f"Bayesian Q-learning is overconfident about incorrect predictions, N = {n}.",
@@ -120,7 +186,7 @@ def _grows(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, 
     return Claim(
         f"q-spread-{agent}",
         f"The variance of the Q̂ of {PAIRS[agent]} grows with sparsity.",
-        f"Appendix, STEERING and {PAIRS[agent]}, N = {large}",
+        _caption(agent, large),
         f"posterior standard deviation of right actions at the end: N = {large} - N = {small}, paired by seed",
         above(0),
         {ALL: mean_effect(large_spread - small_spread)},
@@ -128,12 +194,12 @@ def _grows(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, 
 
 
 def _degrades(beliefs: Mapping[int, Mapping[str, Belief]], small: int, large: int, agent: str, states: int) -> Claim:
-    before, after = (_relative_error(beliefs[n][agent], states) for n in (small, large))
+    before, after = (_error(beliefs[n][agent], states)[:, -1] for n in (small, large))
     return Claim(
         f"q-degrades-{agent}",
         f"The Q̂ of {PAIRS[agent]} degrades with sparsity.",
-        f"Appendix, STEERING and {PAIRS[agent]}, N = {large}",
-        f"|posterior mean - Q*| / Q* of right actions at the end: N = {large} - N = {small}, paired by seed",
+        _caption(agent, large),
+        f"{ERROR}, at the end: N = {large} - N = {small}, paired by seed",
         above(0),
         {ALL: mean_effect(after - before)},
     )
@@ -154,23 +220,21 @@ def random_action_claims(visits: Floats) -> list[Claim]:
     ]
 
 
-def _relative_error(belief: Belief, states: int) -> Floats:
-    """|mean - Q*| / Q* of right actions at the end, averaged over the last states before the division."""
-    scale = float(np.abs(_last(belief[3][None], states, RIGHT)).mean())
-    error: Floats = _error(belief, states, RIGHT)[:, -1] / scale
-    return error
-
-
 def _last(table: Floats, states: int, action: int) -> Floats:
     part: Floats = table[..., -states:, action]
     return part
 
 
-def _error(belief: Belief, states: int, action: int) -> Floats:
-    """|mean - Q*| averaged over the last states, (runs, times)."""
+def _level(belief: Belief, states: int) -> float:
+    """Mean of Q* of right actions over the last states."""
+    return float(np.abs(_last(belief[3], states, RIGHT)).mean())
+
+
+def _error(belief: Belief, states: int) -> Floats:
+    """|mean - Q*| of right actions averaged over the last states, divided by their Q*, (runs, times)."""
     _, mean, _, optimal = belief
-    error: Floats = np.abs(_last(mean, states, action) - _last(optimal, states, action)).mean(axis=-1)
-    return error
+    error: Floats = np.abs(_last(mean, states, RIGHT) - _last(optimal, states, RIGHT)).mean(axis=-1)
+    return error / _level(belief, states)
 
 
 def _spread(belief: Belief, states: int, action: int) -> Floats:

@@ -9,27 +9,33 @@ A claim is turned into a number (the *effect*) and a condition on it, such as "a
 Effects are computed for each of three STEERINGs where it is in the claim (literal paper, paper made sound, our
 default), else once ("all"). The verdict, from top to bottom:
 
-    not testable                    no effect exists here; the reason is given
+    not testable                    there is no test here; the reason is given
     holds                           the effect of the literal paper (or the only one) passes
-    holds with the sound operator   not the literal one, but that of a variant with the sound operator passes
-    not testable                    none passes and one is undecided: more seeds would be needed
+    holds with the sound operator   not that one, but the effect of the paper made sound passes
+    holds for our default only      neither of them, but that of the default passes, which differs from the paper in
+                                    more than the operator
+    not testable                    none passes, and one is undecided (more seeds would be needed) or does not exist
     does not hold                   all fail
+
+A claim about several effects at once (ahead of *all* baselines) is decided by the worst of them: one that fails, if
+there is one, else the one whose interval comes closest to failing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
 from steering.errors import InvalidOption
-from steering.reproduction.fits import Effect
+from steering.reproduction.fits import UNKNOWN, Effect
 
 LITERAL = "literal"
 ALL = "all"
-SOUND = ("sound", "default")
+SOUND = "sound"
+DEFAULT = "default"
 
 
 class Verdict(StrEnum):
@@ -37,6 +43,7 @@ class Verdict(StrEnum):
 
     HOLDS = "holds"
     HOLDS_SOUND = "holds with the sound operator"
+    HOLDS_DEFAULT = "holds for our default only"
     DOES_NOT_HOLD = "does not hold"
     NOT_TESTABLE = "not testable"
 
@@ -54,11 +61,35 @@ class Rule:
 
     def passes(self, effect: Effect) -> bool:
         """Whether the whole interval fulfils the condition."""
-        return effect.known and self.low < effect.low and effect.high < self.high
+        return effect.known and min(self._inside(effect)) > 0
+
+    def fails(self, effect: Effect) -> bool:
+        """Whether no number of the interval fulfils the condition."""
+        return effect.known and not (effect.low < self.high and self.low < effect.high)
 
     def undecided(self, effect: Effect) -> bool:
         """Whether a part of the interval fulfils the condition and a part does not."""
-        return effect.known and effect.low < self.high and self.low < effect.high and not self.passes(effect)
+        return effect.known and not self.passes(effect) and not self.fails(effect)
+
+    def worst(self, effects: Sequence[Effect]) -> Effect:
+        """Of several effects that all have to pass, the one that decides: see the module's docstring.
+
+        Examples
+        --------
+        >>> above(0).worst([Effect(-0.2, -0.21, -0.19), Effect(0.2, -0.4, 0.8)]).text()
+        '-0.2 [-0.21, -0.19]'
+        """
+        failing = [effect for effect in effects if self.fails(effect)]
+        if failing:
+            return min(failing, key=lambda effect: max(self._inside(effect)))
+        if not effects or not all(effect.known for effect in effects):
+            return UNKNOWN
+        return min(effects, key=lambda effect: min(self._inside(effect)))
+
+    def _inside(self, effect: Effect) -> tuple[float, float]:
+        """How far both ends of the interval lie inside the condition; negative outside."""
+        low, high = (min(end - self.low, self.high - end) for end in (effect.low, effect.high))
+        return low, high
 
     @property
     def text(self) -> str:
@@ -91,20 +122,27 @@ def decide(effects: Mapping[str, Effect], rule: Rule) -> tuple[Verdict, str]:
     known = {name: effect for name, effect in effects.items() if effect.known}
     if not known:
         return Verdict.NOT_TESTABLE, "the effect does not exist for these runs"
+    missing = [] if ALL in known else [name for name in (DEFAULT, SOUND, LITERAL) if name not in known]
+    without = f"; no effect: {', '.join(missing)}" if missing else ""
     passing = [name for name in known if rule.passes(known[name])]
+    reason = f"passes: {', '.join(passing)}{without}"
     if LITERAL in passing or ALL in passing:
-        return Verdict.HOLDS, f"passes: {', '.join(passing)}"
-    if any(name in passing for name in SOUND):
-        return Verdict.HOLDS_SOUND, f"passes: {', '.join(passing)}"
+        return Verdict.HOLDS, reason
+    if SOUND in passing:
+        return Verdict.HOLDS_SOUND, reason
+    if DEFAULT in passing:
+        return Verdict.HOLDS_DEFAULT, reason
     undecided = [name for name in known if rule.undecided(known[name])]
     if undecided:
-        return Verdict.NOT_TESTABLE, f"undecided with this many seeds: {', '.join(undecided)}"
-    return Verdict.DOES_NOT_HOLD, "no variant passes" if ALL not in known else "the effect lies on the other side"
+        return Verdict.NOT_TESTABLE, f"undecided with this many seeds: {', '.join(undecided)}{without}"
+    if missing:
+        return Verdict.NOT_TESTABLE, f"fails: {', '.join(known)}{without}"
+    return Verdict.DOES_NOT_HOLD, "the effect lies on the other side" if ALL in known else "every variant fails"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One empirical claim of the paper, how it is tested here, and the effects that were found.
+    """One claim of the paper (or a control of ours), how it is tested here, and the effects that were found.
 
     Attributes
     ----------
@@ -122,6 +160,8 @@ class Claim:
         Why there is no effect; empty where there is one.
     timing
         Whether the effect is a time, which differs from run to run.
+    control
+        Whether this is our question and not a claim of the paper: listed apart and not counted.
     """
 
     name: str
@@ -132,6 +172,7 @@ class Claim:
     effects: Mapping[str, Effect] = field(default_factory=dict)
     untestable: str = ""
     timing: bool = False
+    control: bool = False
 
     @property
     def decision(self) -> tuple[Verdict, str]:
@@ -144,13 +185,3 @@ class Claim:
     def verdict(self) -> Verdict:
         """The verdict alone."""
         return self.decision[0]
-
-
-def worst_above(effects: list[Effect]) -> Effect:
-    """Of several effects that all have to lie above something, the one with the lowest lower end."""
-    return min(effects, key=lambda effect: effect.low if effect.known else -np.inf)
-
-
-def worst_below(effects: list[Effect]) -> Effect:
-    """Of several effects that all have to lie below something, the one with the highest upper end."""
-    return max(effects, key=lambda effect: effect.high if effect.known else np.inf)

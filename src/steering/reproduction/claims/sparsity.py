@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steering.reproduction.claims.rule import ALL, Claim, above, below, worst_above
+from steering.reproduction.claims.rule import ALL, Claim, above, below
 from steering.reproduction.fits import Effect, exponent, mean_effect
 from steering.reproduction.scale import BASELINES, Block
 from steering.reproduction.source import Source
@@ -16,7 +16,10 @@ Floats = NDArray[np.float64]
 
 ALMOST_LINEAR = 0.9
 """Regret growing with at least this power of time is called almost linear."""
+SUFFERS = 0.9
+"""Who loses more than this share of the oracle's reward suffers badly."""
 OTHERS = ("q_learning", "bayesian_q", "ube", "mm")
+"""Existing algorithms but PSRL. Var-IDS, which the paper introduces after this figure, is not held against it."""
 TEST = "growth exponent of expected regret over the last 90 % of the steps"
 
 
@@ -30,9 +33,10 @@ def dense_sparse_claims(source: Source, panels: Mapping[str, Sequence[Block]]) -
             "sparse-linear",
             "With sparse rewards regret becomes almost linear for all algorithms except PSRL.",
             "Fig. 2, caption; section 2",
-            f"{TEST}: the smallest of {', '.join(OTHERS)}",
+            f"{TEST}: the smallest of {', '.join(OTHERS)}; Var-IDS, which the paper introduces after this figure, is "
+            "left out (its regret is far from linear)",
             above(ALMOST_LINEAR),
-            {ALL: worst_above([growth[agent] for agent in OTHERS])},
+            {ALL: above(ALMOST_LINEAR).worst([growth[agent] for agent in OTHERS])},
         ),
         Claim(
             "sparse-psrl",
@@ -48,7 +52,7 @@ def dense_sparse_claims(source: Source, panels: Mapping[str, Sequence[Block]]) -
             "Section 2, Fig. 2a to 2b",
             "normalised regret with sparse - with dense rewards; of all baselines the one with the least difference",
             above(0),
-            {ALL: worst_above(worse)},
+            {ALL: above(0).worst(worse)},
         ),
     ]
 
@@ -60,27 +64,22 @@ def _growth(source: Source, part: Sequence[Block], agent: str) -> Effect:
 
 def psrl_claims(sizes: Floats, scores: Sequence[Floats]) -> list[Claim]:
     """PSRL at growing N; `scores` holds the normalised regret of every run at each size."""
-    places = np.repeat(sizes, [len(part) for part in scores])
-    slope = np.polynomial.polynomial.polyfit
-    rng = np.random.Generator(np.random.PCG64(0))
-    draws = np.stack([part[rng.integers(part.size, size=(2000, part.size))].mean(axis=1) for part in scores])
-    low, high = np.quantile(slope(sizes, draws, 1)[1], [0.025, 0.975])
-    value = slope(places, np.concatenate(list(scores)), 1)[1]
+    slopes: Floats = np.polynomial.polynomial.polyfit(sizes, np.stack(list(scores)), 1)[1]
     return [
         Claim(
             "psrl-degrades",
             "PSRL degrades as sparsity grows.",
             "Fig. 2c",
-            f"slope of normalised regret against N, N = {sizes[0]:g} to {sizes[-1]:g}",
+            f"slope of normalised regret against N, mean over seeds, N = {sizes[0]:g} to {sizes[-1]:g}",
             above(0),
-            {ALL: Effect(float(value), float(low), float(high))},
+            {ALL: mean_effect(slopes)},
         ),
         Claim(
             "psrl-suffers",
             "Even PSRL suffers badly in very sparse settings.",
             "Section 2",
-            "normalised regret at the largest N (1: earns nothing); badly: above 0.9",
-            above(0.9),
+            f"normalised regret at the largest N (1: earns nothing); badly: above {SUFFERS:g}",
+            above(SUFFERS),
             {ALL: mean_effect(scores[-1])},
         ),
     ]

@@ -1,29 +1,34 @@
-"""Theory checks: exponents against those of the bounds, inequalities run by run, the theorem's weight."""
+"""Theory checks: exponents against those of the bounds, inequalities run by run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steering.reproduction.claims.rule import Claim, above, below, worst_below
-from steering.reproduction.fits import Effect, exponent, mean_effect, scan_exponent, slopes
+from steering.reproduction.claims.rule import Claim, above, below
+from steering.reproduction.fits import Effect, exponent, mean_effect, scan_exponent, share_effect, slopes
 from steering.reproduction.scale import VARIANTS
 
 Floats = NDArray[np.float64]
 
 SLACK = 0.1
 """A decay as 1/k is accepted when the fitted exponent is surely below -1 + this."""
-CLOSE = 0.1
-"""The theorem's weight is called good when it costs at most this much normalised regret over the best of the grid."""
+SETTLED = 100
+"""Number of samples of a row from which on its decay is fitted."""
+SHOWN = 0.75
+"""A share of runs that 15 runs without a violation can show (exact interval: above 0.78)."""
+SUBLINEAR = 0.95
+"""Regret growing with a power of the episodes below this is called sublinear."""
 
 
 def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: Mapping[str, Floats]) -> list[Claim]:
     """Decay of the discrepancy of rows (by operator and kind of row) and of the gain along runs (by variant)."""
+    fast = below(-1 + SLACK)
     worst = {
-        operator: worst_below([exponent(samples, rows[key], first=100) for key in rows if key[0] == operator])
+        operator: fast.worst([exponent(samples, rows[key], first=SETTLED) for key in rows if key[0] == operator])
         for operator in ("barker", "difference")
     }
     by_variant = {"default": worst["barker"], "sound": worst["barker"], "literal": worst["difference"]}
@@ -38,7 +43,7 @@ def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: 
             "Lemma 4.2",
             "fitted exponent of the discrepancy of a row in its number of samples, from 100 to 10,000; the slower of a "
             f"full and a sparse row; as fast as 1/k: below -{1 - SLACK:g}",
-            below(-1 + SLACK),
+            fast,
             by_variant,
         ),
         Claim(
@@ -46,7 +51,7 @@ def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: 
             "The Stein information gain of episode k falls as 1/k.",
             "Lemma 4.3 (2), proof",
             f"fitted exponent in the number of the plan, last 90 % of the plans, DeepSea 8; below -{1 - SLACK:g}",
-            below(-1 + SLACK),
+            fast,
             runs,
         ),
     ]
@@ -55,51 +60,75 @@ def rate_claims(samples: Floats, rows: Mapping[tuple[str, str], Floats], gains: 
 def bound_claims(runs: pd.DataFrame) -> list[Claim]:
     """Inequalities from the table of `figures.bounds`: one row for each run."""
 
-    def share(value: str, bound: str, factor: float = 1.0) -> dict[str, Effect]:
-        return {
-            str(variant): mean_effect(np.array(part[value] <= factor * part[bound], dtype=np.float64))
-            for variant, part in runs.groupby("variant", sort=False)
-        }
+    groups = {str(variant): part for variant, part in runs.groupby("variant", sort=False)}
 
     def size(value: str, bound: str) -> dict[str, Effect]:
+        """log10 of value / bound for each variant, the largest of the settings."""
         found = {}
-        for variant, part in runs.groupby("variant", sort=False):
+        for variant, part in groups.items():
             logs = [np.log10((rows[value] / rows[bound]).to_numpy()) for _, rows in part.groupby("setting")]
-            found[str(variant)] = worst_below([mean_effect(one) for one in logs])
+            found[variant] = below(0).worst([mean_effect(one) for one in logs])
         return found
 
+    # Groups have the same number of runs.
+    runs_each = len(next(iter(groups.values())))
+    largest = "mean over runs, the largest of three settings"
     return [
         Claim(
             "theorem-4.1",
             "Regret is at most sqrt(Gamma* K sum of the gains).",
             "Theorem 4.1",
-            "share of runs on which the true value gaps of all plans sum to at most the right side",
-            above(0.99),
-            share("regret", "bound"),
-        ),
-        Claim(
-            "theorem-4.6",
-            "The regularised objective has the same bound times sqrt(3/2).",
-            "Theorem 4.6",
-            "share of runs (all are regularised) on which the true value gaps sum to at most that",
-            above(0.99),
-            share("regret", "bound", float(np.sqrt(1.5))),
+            f"share of {runs_each} runs without a violation: the true value gaps of all plans sum to at most the right "
+            f"side; exact binomial interval, above {SHOWN:g}",
+            above(SHOWN),
+            {name: share_effect((part["regret"] <= part["bound"]).to_numpy()) for name, part in groups.items()},
         ),
         Claim(
             "lemma-ratio",
-            "The Stein information ratio is at most S A H^3 in expectation.",
+            "The Stein information ratio of every plan is at most S A H^3 in expectation.",
             "Lemma 4.3 (1)",
-            "log10 of mean ratio / bound, mean over runs, the largest of three settings",
+            f"log10 of the largest ratio of a run / bound, {largest}",
             below(0),
-            size("ratio", "ratio_bound"),
+            size("ratio_max", "ratio_bound"),
         ),
         Claim(
             "lemma-total",
             "The total Stein information gain is at most H S^2 A log K.",
             "Lemma 4.3 (2)",
-            "log10 of total gain / bound, mean over runs, the largest of three settings",
+            f"log10 of total gain / bound, {largest}",
             below(0),
             size("gain", "gain_bound"),
+        ),
+        Claim(
+            "corollary-4.5",
+            "Under more assumptions on the kernel the total Stein information gain is at most H S A log K.",
+            "Corollary 4.5",
+            f"log10 of total gain / bound, {largest}, with the kernel of the experiments, for which the assumptions "
+            "are not known to be true",
+            below(0),
+            size("gain", "gain_bound_improved"),
+        ),
+        *_orders(),
+    ]
+
+
+def _orders() -> list[Claim]:
+    """What only proofs can decide."""
+    return [
+        Claim(
+            "lemma-factor",
+            "The squared DSD is at most of order S^2 A / k, and S A / k under regularity conditions.",
+            "Lemma 4.2",
+            "none (that it falls as 1/k is tested: lemma-rate)",
+            untestable="an order in S and A without its constant, and for other kernels than the experiments use",
+        ),
+        Claim(
+            "select",
+            "Selecting the samples that are least similar to the dictionary gives convergence to the true model, and "
+            "directed exploration.",
+            "Remark 1; Algorithm 1, Select",
+            "none",
+            untestable="a step of the proof; the paper has no experiment with and without it",
         ),
     ]
 
@@ -111,20 +140,20 @@ def bayesian_claims(
 ) -> list[Claim]:
     """Shape of Bayesian regret: over episodes for each variant, and in S, A and H for the default."""
     growth = {}
-    limit = bound["K"]
     for variant, agent in VARIANTS.items():
         episodes, regret = curves[agent]
         growth[variant] = exponent(episodes, regret, first=episodes[-1] / 10)
-        kept = episodes[episodes >= max(episodes[-1] / 10, 2)]
-        # The bound has a factor sqrt(log K), which adds to its slope at finite K.
-        limit = float(slopes(np.log(kept), np.sqrt(kept * np.log(kept))[None])[0])
+    episodes = curves[next(iter(VARIANTS.values()))][0]
+    kept = episodes[episodes >= max(episodes[-1] / 10, 2)]
+    # The bound has a factor sqrt(log K), which adds to its slope at finite K.
+    limit = float(slopes(np.log(kept), np.sqrt(kept * np.log(kept))[None])[0])
     found = [
         Claim(
             "bayes-sublinear",
             "STEERING has sublinear Bayesian regret.",
             "Abstract; Theorem 4.4",
             "fitted exponent in the number of episodes, last 90 % of them, MDPs from the agents' prior",
-            below(0.95),
+            below(SUBLINEAR),
             growth,
         ),
         Claim(
@@ -136,17 +165,11 @@ def bayesian_claims(
             growth,
         ),
     ]
-    for name, (values, scores) in scans.items():
-        found.append(
-            Claim(
-                f"bayes-{name}",
-                f"Bayesian regret grows at most as {name}^{bound[name]:g}.",
-                "Theorem 4.4",
-                f"fitted exponent in {name}, {name} = {values[0]:g} to {values[-1]:g}, default only",
-                below(bound[name]),
-                {"default": scan_exponent(values, scores)},
-            )
-        )
+    found.extend(
+        _scan_claim(f"bayes-{name}", name, power, *scans[name]) for name, power in bound.items() if name in scans
+    )
+    # In A the text says the same as the theorem: sublinear, with an exponent of at most 1.
+    found.append(_scan_claim("bayes-linear-S", "S", 1.0, *scans["S"], where="text below theorem 4.4 (linear in S)"))
     found.append(
         Claim(
             "rates-improve",
@@ -159,25 +182,14 @@ def bayesian_claims(
     return found
 
 
-def weight_claims(
-    weights: Sequence[float], regret: Mapping[str, Sequence[Floats]], theory: Mapping[str, Floats]
-) -> list[Claim]:
-    """Is the theorem's weight, on the grid, as good as the best weight?"""
-    effects = {}
-    for variant, scores in regret.items():
-        means = np.array([one.mean() for one in scores])
-        if not np.isfinite(theory[variant]).all():
-            continue
-        nearest = int(np.abs(np.log(np.array(weights)) - np.log(theory[variant].mean())).argmin())
-        effects[variant] = mean_effect(scores[nearest] - scores[int(means.argmin())])
-    return [
-        Claim(
-            "weight",
-            "The regularised objective with lambda = sqrt(K Gamma* / sum of the gains) does as well as the ratio.",
-            "Theorem 4.6",
-            "normalised regret at the weight of the grid that is nearest to the theorem's - at the best of the grid, "
-            f"DeepSea 8; as well: at most {CLOSE:g} more",
-            below(CLOSE),
-            effects,
-        )
-    ]
+def _scan_claim(
+    name: str, size: str, power: float, values: Floats, scores: list[Floats], where: str = "Theorem 4.4"
+) -> Claim:
+    return Claim(
+        name,
+        f"Bayesian regret grows at most as {size}^{power:g}.",
+        where,
+        f"fitted exponent in {size}, {size} = {values[0]:g} to {values[-1]:g}, default only",
+        below(power),
+        {"default": scan_exponent(values, scores)},
+    )
