@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import typer
 
 from steering._version import __version__
 from steering.cli import catalog, reproduce, run, study, summary, sweep
-from steering.cli.common import EXIT_BAD_INPUT, EXIT_FAILURE, EXIT_INTERRUPTED
+from steering.cli.common import EXIT_BAD_INPUT, EXIT_DISK_FULL, EXIT_FAILURE, EXIT_INTERRUPTED, visible
 from steering.errors import SteeringError
 
 PROGRAM = "steering"
@@ -58,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _stop("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
         _reader_left()
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        place = f"{error.filename}: " if error.filename is not None else ""
+        _stop(f"{place}{error.strerror or error}.", EXIT_DISK_FULL if full else EXIT_FAILURE)
     except MemoryError as error:
         _stop(f"not enough memory ({error}); use a smaller environment, fewer steps or fewer seeds.", EXIT_FAILURE)
     except Exception as error:
@@ -69,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(sentence: str, code: int) -> NoReturn:
-    print(f"error: {sentence}" if code != EXIT_INTERRUPTED else sentence, file=sys.stderr)
+    print(visible(f"error: {sentence}" if code != EXIT_INTERRUPTED else sentence), file=sys.stderr)
     sys.exit(code)
 
 

@@ -9,14 +9,35 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 PIPE_WIDTH = 400
 """Columns of a table that goes to a file or a pipe, where nothing has to fit a screen; COLUMNS overrides it."""
 
 
+class PlainConsole(Console):
+    """A console that shows every text as it is: no markup, no emoji names, and control characters made visible.
+
+    Names, paths and messages come from users and from other people's results; `[/x]` in them is no closing tag, and an
+    escape sequence must not reach the terminal. All texts, those of table cells too, pass through `render_str`.
+    """
+
+    def __init__(self, *, stderr: bool) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Turn a text into what is drawn."""
+        return super().render_str(visible(text), **options)
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters written out, such as ``\x1b``; line ends and tabs stay."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for every table where there is none."""
-    made = Console(stderr=stderr)
+    made = PlainConsole(stderr=stderr)
     if not made.is_terminal and not os.environ.get("COLUMNS"):
         made.width = PIPE_WIDTH
     return made
@@ -27,6 +48,8 @@ err = console(stderr=True)
 
 EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
+EXIT_CELLS_FAILED = 3
+EXIT_DISK_FULL = 4
 EXIT_INTERRUPTED = 130
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]

@@ -138,7 +138,7 @@ def _run_all(
     from steering.agents import describe_agent
     from steering.experiments import Interrupted, run
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
         task = bar.add_task("starting", total=len(learners) * len(seeds))
         try:
