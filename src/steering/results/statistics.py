@@ -13,7 +13,7 @@ interval is that of the percentiles of the resampled statistic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,7 @@ def mean_interval(
     """
     _check(values, level)
     rng = np.random.Generator(np.random.PCG64(seed))
-    picks = rng.integers(values.size, size=(resamples, values.size))
-    means = values[picks].mean(axis=1)
+    means = np.concatenate([part.mean(axis=1) for part in _resampled([values], resamples, rng)])
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(values.mean()), float(low), float(high)
 
@@ -60,10 +59,7 @@ def curve_interval(
     """Mean curve of (K, T) and its pointwise percentile bootstrap band."""
     _check(curves, level)
     rng = np.random.Generator(np.random.PCG64(seed))
-    seeds = curves.shape[0]
-    # Resampling is a matrix of weights times the curves: K x T once for each resample is never formed.
-    weights = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
-    means = weights @ curves
+    means = _resampled_means(curves, resamples, rng)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return curves.mean(axis=0), low, high
 
@@ -152,9 +148,8 @@ def performance_profile(
     share, draws = np.zeros(taus.size), np.zeros((resamples, taus.size))
     for scores in values:
         below = (scores[:, None] <= taus).astype(np.float64)
-        weights = rng.multinomial(scores.size, np.full(scores.size, 1 / scores.size), size=resamples) / scores.size
         share += below.mean(axis=0) / len(values)
-        draws += weights @ below / len(values)
+        draws += _resampled_means(below, resamples, rng) / len(values)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return share, low, high
 
@@ -171,8 +166,7 @@ def _paired_wins(x: Floats, y: Floats, resamples: int, rng: np.random.Generator)
     if x.size != y.size:
         raise InvalidOption(f"paired scores need the same seeds on both sides; there are {x.size} and {y.size}.")
     wins = (x < y) + 0.5 * (x == y)
-    weights = rng.multinomial(wins.size, np.full(wins.size, 1 / wins.size), size=resamples) / wins.size
-    return float(wins.mean()), weights @ wins
+    return float(wins.mean()), _resampled_means(wins, resamples, rng)
 
 
 def _unpaired_wins(x: Floats, y: Floats, resamples: int, rng: np.random.Generator) -> tuple[float, Floats]:
@@ -194,12 +188,24 @@ def _checked(strata: Strata, level: float) -> list[Floats]:
     return values
 
 
-def _resampled(values: list[Floats], resamples: int, rng: np.random.Generator) -> list[Floats]:
-    """Pooled resamples, in blocks of (resamples, all seeds) that fit in memory."""
-    total = sum(scores.size for scores in values)
-    block = max(BLOCK_NUMBERS // total, 1)
-    blocks = []
+def _blocks(resamples: int, size: int) -> Iterator[int]:
+    """Numbers of resamples of `size` numbers each that are held in memory at once."""
+    block = max(BLOCK_NUMBERS // size, 1)
     for start in range(0, resamples, block):
-        n = min(block, resamples - start)
-        blocks.append(np.concatenate([s[rng.integers(s.size, size=(n, s.size))] for s in values], axis=1))
-    return blocks
+        yield min(block, resamples - start)
+
+
+def _resampled(values: list[Floats], resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Pooled resamples, in blocks of (resamples, all seeds)."""
+    for n in _blocks(resamples, sum(scores.size for scores in values)):
+        yield np.concatenate([s[rng.integers(s.size, size=(n, s.size))] for s in values], axis=1)
+
+
+def _resampled_means(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+    """Means over the first axis of `values`, resampled; shape (resamples, ...).
+
+    Resampling is a matrix of weights times the values: all values once for each resample are never formed.
+    """
+    size = values.shape[0]
+    even = np.full(size, 1 / size)
+    return np.concatenate([rng.multinomial(size, even, size=n) / size @ values for n in _blocks(resamples, size)])
