@@ -74,7 +74,7 @@ def test_draw_puts_every_agent_on_the_axes() -> None:
     axes = Figure().add_subplot()
     regret.draw(axes, regret.data(runs))
     lines = axes.get_lines()
-    assert [line.get_label() for line in lines] == ["PSRL", "IDS", "IDS (planning=mean, eta=3)", "mine"]
+    assert [line.get_label() for line in lines] == ["PSRL", "Var-IDS", "Var-IDS (planning=mean, eta=3)", "mine"]
     assert [line.get_linestyle() for line in lines] == ["-", "-", "--", "-"]
     assert lines[1].get_color() == lines[2].get_color() == style.COLOURS["ids"]
     assert lines[3].get_color() == style.OTHER

@@ -31,12 +31,12 @@ def test_it_ends_with_five_lines_and_the_path_of_the_report(
     assert code == 0
     lines = out.strip().splitlines()
     assert lines[-1] == "report: here/report.html"
-    assert lines[-6].startswith("0 claims tested (quick: 6 seeds")
+    assert lines[-6].startswith("0 claims (quick: 4 to 6 seeds")
     assert [line.split(":")[0] for line in lines[-5:-1]] == [
         "holds",
         "holds with the sound operator",
+        "holds for our default only",
         "does not hold",
-        "not testable",
     ]
     assert (tmp_path / "here" / "report.html").exists()
     assert "schematics: 1 figure(s)" in err
@@ -71,6 +71,27 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
     assert not target.exists()
 
 
+@pytest.mark.parametrize("place", ["file", "file/inside"])
+def test_a_directory_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
+    code, out, err = call(capsys, "reproduce", "schematics", "--out", str(tmp_path / place))
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"error: the directory \S+ cannot be made \(.+\); give another directory\.\n", err)
+
+
+def test_each_size_has_its_own_directory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for size in ("quick", "full"):
+        code, out, _ = call(capsys, "reproduce", "schematics", f"--{size}")
+        assert code == 0
+        assert out.endswith(f"report: results/reproduction-{size}/report.html\n")
+    code, _, err = call(capsys, "reproduce", "schematics", "--quick", "--out", "results/reproduction-full")
+    assert code == 2
+    assert "another size or version (full" in err
+
+
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     """A real process and a real signal: code 130, and the second start computes the rest only."""
     command = [sys.executable, "-m", "steering.cli", "reproduce", "psrl_sparsity", "--out", str(tmp_path / "out")]
@@ -88,7 +109,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     computed = int(re.search(r"48 runs ready \((\d+) computed now\)", done.stderr)[1])
     assert computed < 48
-    assert "2 claims tested" in done.stdout
+    assert "2 claims (quick" in done.stdout
 
 
 def test_names_are_completed() -> None:

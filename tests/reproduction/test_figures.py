@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -16,6 +19,7 @@ from reproduction_small import SMALL, small_source
 import steering
 from steering.errors import NotAvailable, SteeringError
 from steering.reproduction import looks
+from steering.reproduction.chapter import Chart
 from steering.reproduction.figures import (
     bayesian,
     bounds,
@@ -24,6 +28,7 @@ from steering.reproduction.figures import (
     environments,
     occupancy,
     prior_belief,
+    psrl_sparsity,
     q_posterior,
     rates,
     regret,
@@ -32,7 +37,7 @@ from steering.reproduction.figures import (
 )
 from steering.reproduction.names import NAMES
 from steering.reproduction.plan import CHAPTERS, chosen, description
-from steering.reproduction.scale import AGENTS, FULL, QUICK, VARIANTS
+from steering.reproduction.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
 ENOUGH = 2
@@ -71,9 +76,63 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
         if name != "schematics":
             assert "small" in all_text(figure)
         assert_no_text_overlaps(figure)
-    json.dumps(chapter.charts(tables), allow_nan=False)
+    for chart in single_charts(chapter.charts(tables, SMALL)):
+        json.dumps(chart, allow_nan=False)
+        assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
     for claim in chapter.claims(source, tables):
         assert claim.decision
+
+
+def single_charts(charts: list[Chart]) -> list[Chart]:
+    """Charts with those behind a choice one by one."""
+    return [one for chart in charts for one in (chart["charts"] if chart["type"] == "choice" else [chart])]
+
+
+def test_sizes_of_charts_are_those_of_their_runs() -> None:
+    uneven = dataclasses.replace(SMALL, name="uneven", seeds=6, posterior_seeds=4, trace_seeds=5, mdps=24, episodes=200)
+    for name, size in (
+        ("regret", "6 seeds"),
+        ("occupancy", "6 seeds"),
+        ("q_posterior", "4 seeds"),
+        ("weight", "5 seeds"),
+    ):
+        charts = CHAPTERS[name].charts(CHAPTERS[name].data(small_source()), uneven)
+        assert {one["size"] for one in single_charts(charts)} == {f"uneven: {size}"}
+    curves, _ = bayesian.charts(bayesian.data(small_source()), uneven)
+    assert curves["size"] == "uneven: 24 MDPs, 200 episodes"
+
+
+def names_of(chart: Chart, panel: int = 0) -> list[str]:
+    return [line["name"] for line in chart["panels"][panel]["series"]]
+
+
+def test_interactive_charts_have_the_reference_lines_of_the_figures() -> None:
+    source = small_source()
+    tables = bayesian.data(source)
+    curves, scans = bayesian.charts(tables, SMALL)
+    for chart in (curves, scans):
+        for panel in range(len(chart["panels"])):
+            assert names_of(chart, panel)[-1] == "slope of the bound"
+    slope = scans["panels"][0]["series"][-1]
+    np.testing.assert_allclose(slope["mean"][-1] / slope["mean"][0], (9 / 3) ** 1.5, rtol=1e-3)
+    rows, runs = rates.charts(rates.data(source), SMALL)
+    for chart in (rows, runs):
+        line = chart["panels"][0]["series"][-1]
+        assert line["name"] == "slope -1"
+        np.testing.assert_allclose(line["mean"][0] / line["mean"][1], line["x"][1] / line["x"][0], rtol=1e-3)
+    assert rows["band"].endswith("over 200 repetitions")
+    assert "earns nothing" in names_of(psrl_sparsity.charts(psrl_sparsity.data(source), SMALL)[0])
+    theory = pd.DataFrame([{"agent": "steering", "mean": 19.2, "low": 14.7, "high": 24.0}])
+    regrets = pd.DataFrame([{"panel": "a", "agent": "steering", "x": 1.0, "mean": 0.1, "low": 0.0, "high": 0.2}])
+    (line,) = weight.charts({"regret": regrets, "theory": theory}, SMALL)[0]["panels"][0]["lines"]
+    assert (line["name"], line["x"], line["low"], line["high"]) == ("the theorem's weight, default", 19.2, 14.7, 24.0)
+
+
+def test_charts_share_heights_where_the_figures_do() -> None:
+    source = small_source()
+    for name in ("dense_sparse", "regret", "prior_belief"):
+        (chart,) = CHAPTERS[name].charts(CHAPTERS[name].data(source), SMALL)
+        assert chart["share_y"]
 
 
 def all_text(figure: Figure) -> str:
@@ -234,6 +293,9 @@ def test_an_agent_far_above_the_others_leaves_the_axes_and_is_named() -> None:
     for one, top in zip(axes, highest, strict=True):
         assert "Q-learning leaves the axes" in one.get_title()
         assert one.get_ylim()[1] < 2 * top
+    for panel, top in zip(environments.charts({"curves": table}, SMALL)[0]["panels"], highest, strict=True):
+        assert "Q-learning leaves the axes" in panel["title"]
+        assert panel["ylim"][1] < 2 * top
 
 
 def test_weights_are_given_to_the_agent() -> None:
@@ -255,6 +317,45 @@ def test_the_concept_is_a_real_run_whose_belief_moves_to_the_truth() -> None:
     assert (table.loc[table["kind"] == "truth", "to_truth"] == 0).all()
     again = concept.data(small_source())["points"]
     assert table.equals(again)
+
+
+def test_bounds_have_colours_of_no_baseline_and_axes_around_the_points() -> None:
+    baselines = {looks.colour(agent) for agent in BASELINES}
+    assert not baselines & set(looks.SHADES.values())
+    assert not baselines & {rates._row_style(operator, "full")["color"] for operator in rates.OPERATORS}
+    table = bounds.data(small_source())["runs"]
+    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes
+    for one, (value, bound, _) in zip(axes, bounds.PAIRS.values(), strict=True):
+        low, high = one.get_xlim()
+        assert low < table[bound].min()
+        assert high > table[bound].max()
+        assert high / low < max(11, 3 * table[bound].max() / table[bound].min())
+        assert one.get_ylim()[0] > table[value].clip(lower=1e-6).min() / 2
+
+
+def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
+    table = q_posterior.data(small_source())["posterior"]
+    table["std"] = table["agent"].map({"q_learning": 0.0, "ube": 1e6}).fillna(0.01)
+    drawn = q_posterior.figures({"posterior": table}, SMALL)
+    titles = {name: figure.get_suptitle() for name, figure in drawn.items()}
+    assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds)" in titles["q_posterior_4_mm"]
+    assert titles["q_posterior_4_mm"].endswith("deviation of STEERING, default and Moment matching")
+    assert titles["q_posterior_4_q_learning"].endswith("deviation of STEERING, default; Q-learning has none")
+    assert titles["q_posterior_8_ube"].endswith("UBE's is wider than the axes and not drawn")
+    bands = [len(drawn[f"q_posterior_8_{name}"].axes[0].collections) for name in ("mm", "ube", "q_learning")]
+    assert bands == [2, 1, 1]
+
+
+def test_the_concept_shows_the_distances_of_its_arrows() -> None:
+    table = concept.data(small_source())["points"]
+    for axes, (step, part) in zip(
+        concept.figures({"points": table}, SMALL)["concept"].axes, table.groupby("step"), strict=True
+    ):
+        one = concept.shown_draw(part)
+        assert axes.get_title() == f"step {step}\nto the mean {one['to_mean']:.2f}, to the truth {one['to_truth']:.2f}"
+        ends = [(text.xy, text.get_position()) for text in axes.texts]
+        assert {start for _, start in ends} == {(one["x"], one["y"])}
+        assert all(np.hypot(*np.subtract(end, start)) > 0.1 for end, start in ends)
 
 
 def test_looks_are_different_for_all_agents() -> None:

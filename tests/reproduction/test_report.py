@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
+import html
 import json
 import re
 import shutil
@@ -16,12 +18,16 @@ import numpy as np
 import pytest
 from reproduction_small import SMALL
 
-from steering.errors import SteeringError
+from steering._version import __version__
+from steering.errors import InvalidOption, SteeringError
 from steering.reproduction import reproduce
 from steering.reproduction.claims.rule import Verdict
 from steering.reproduction.figures import psrl_sparsity
+from steering.reproduction.plan import CHAPTERS
 from steering.reproduction.report.page import _json
-from steering.reproduction.run import Reproduction
+from steering.reproduction.report.settings import runs_text, size_words
+from steering.reproduction.run import Reproduction, _write_numbers
+from steering.reproduction.scale import QUICK
 from steering.results.store import Store
 
 NAMES = ["schematics", "psrl_sparsity", "occupancy", "prior_belief", "dsd"]
@@ -69,7 +75,7 @@ LOOK = """
   slider.value = 0;
   slider.dispatchEvent(new Event("input"));
   found.slid = [last, document.querySelector("#occupancy output").textContent, shade !== cell.getAttribute("style")];
-  const area = document.querySelector("#psrl_sparsity .panel rect");
+  const area = document.querySelector("#psrl_sparsity .panel rect[fill=transparent]");
   const box = area.getBoundingClientRect();
   const place = { clientX: box.left + box.width / 2, clientY: box.top + 20 };
   area.dispatchEvent(new PointerEvent("pointermove", place));
@@ -80,9 +86,23 @@ LOOK = """
   found.rows = rows().length;
   document.querySelector(".tile.fails").click();
   found.filtered = [rows().length, rows().every((row) => row.dataset.verdict === "fails")];
+  const hidden = all("p.badges a").find((link) => document.getElementById(link.hash.slice(1)).hidden);
+  hidden.click();
+  found.linked = [document.getElementById(hidden.hash.slice(1)).hidden, rows().length];
+  document.querySelector(".tile.fails").click();
   document.querySelector(".tile.all").click();
+  found.notes = all(".chart > .note, .chart > div > .note").map((note) => note.textContent);
+  found.single = document.querySelector("#psrl_sparsity svg[role=img]").getBoundingClientRect().width;
+  found.clipped = all("#prior_belief svg g[clip-path] path.series").length;
+  const ticks = (panel) => [...panel.querySelectorAll("text[text-anchor=end]")].map((text) => text.textContent).join();
+  found.ticks = all("#prior_belief .panel").map(ticks);
   const choice = all("#dsd > .chart > .options button");
+  const lines = () => all("#dsd path.series[fill=none]").length;
+  found.kept = [lines()];
+  document.querySelector("#dsd .legend button").click();
+  found.kept.push(lines());
   choice[2].click();
+  found.kept.push(lines(), document.querySelector("#dsd .legend button").getAttribute("aria-pressed"));
   found.chosen = choice.map((button) => button.getAttribute("aria-pressed"));
   const back = () => getComputedStyle(document.body).backgroundColor;
   const light = back();
@@ -125,12 +145,40 @@ def test_everything_is_written(small: Reproduction) -> None:
     assert {row["verdict"] for row in rows} <= {str(verdict) for verdict in Verdict}
 
 
+def test_the_report_says_what_was_run(small: Reproduction) -> None:
+    """All options of the three STEERINGs, and every environment, agent, step and seed of every chapter."""
+    page = html.unescape(small.report.read_text(encoding="utf-8"))
+    text = (small.directory / "report.md").read_text(encoding="utf-8")
+    for said in (page, text):
+        assert "steering:preset=paper-sound (STEERING, paper made sound)" in said
+        assert "operator=difference" in said
+        assert "info_weight=0.3" in said
+        for part in small.chapters:
+            for block in part.chapter.needs(SMALL):
+                assert all(name in said for name in (*block.environments, *block.agents))
+        assert "deepsea:8 for 160 steps, seeds i = 0 to 1, agents psrl:eta=10" in said
+    assert "small: 2 seeds, 2 MDPs for Bayesian regret; every figure says its own" in page
+
+
+def test_mdps_that_differ_in_their_seed_are_written_once() -> None:
+    text = runs_text(CHAPTERS["bayesian"], QUICK)
+    # Once with all variants, once in the scans.
+    assert text.count("priormdp:4,2,seed=i,normal_gamma=(0,4,3,3),horizon=5 ") == 2
+    assert "seeds i = 0 to 23" in text
+    assert runs_text(CHAPTERS["schematics"], QUICK) == "none of the sweep"
+    assert size_words(QUICK).startswith("quick: 4 to 6 seeds")
+
+
 def test_the_summary_has_five_lines_that_add_up(small: Reproduction) -> None:
     lines = small.summary()
     assert len(lines) == 5
-    assert lines[0].startswith(f"{len(small.claims)} claims")
+    counted = [claim for claim in small.claims if not claim.control]
+    assert len(counted) < len(small.claims)
+    assert lines[0].startswith(f"{len(counted)} claims")
+    assert f"controls, not counted: {len(small.claims) - len(counted)}" in lines[0]
     assert "small: 2 seeds" in lines[0]
-    assert sum(int(re.search(r": (\d+)", line)[1]) for line in lines[1:]) == len(small.claims)
+    numbers = [int(re.search(r"(?:testable|holds|hold|operator|only): (\d+)", line)[1]) for line in lines]
+    assert sum(numbers) == len(counted)
 
 
 def test_the_page_asks_for_nothing_from_outside(small: Reproduction) -> None:
@@ -163,6 +211,50 @@ def test_numbers_do_not_depend_on_workers_or_restarts(tmp_path: Path) -> None:
     assert {claim.name for claim in finished.claims} == set(json.loads(numbers)["claims"])
     for table in (one / "data").iterdir():
         assert table.read_bytes() == (two / "data" / table.name).read_bytes()
+
+
+def test_numbers_change_with_any_number_of_a_table(tmp_path: Path, small: Reproduction) -> None:
+    part = small.chapters[1]
+    (name, table), *_ = part.tables.items()
+    swapped = table.copy()
+    swapped.loc[[0, 1], "mean"] = table.loc[[1, 0], "mean"].to_numpy()  # the same sum
+    other = dataclasses.replace(part, tables={name: swapped})
+    written = []
+    for one in (part, other):
+        _write_numbers(dataclasses.replace(small, directory=tmp_path, chapters=[one]))
+        written.append(json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["tables"])
+    assert written[0] != written[1]
+    content = (small.directory / "data" / f"{part.chapter.name}_{name}.csv").read_bytes()
+    assert written[0][f"{part.chapter.name}/{name}"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_a_part_is_added_to_what_a_directory_has(tmp_path: Path) -> None:
+    reproduce(["psrl_sparsity"], tmp_path, scale=SMALL, workers=0)
+    claims = (tmp_path / "claims.csv").read_bytes()
+    said: list[str] = []
+    result = reproduce(["schematics"], tmp_path, scale=SMALL, workers=0, say=said.append)
+    assert [part.chapter.name for part in result.chapters] == ["schematics", "psrl_sparsity"]
+    assert result.computed == 0
+    assert (tmp_path / "claims.csv").read_bytes() == claims
+    assert "also has psrl_sparsity" in said[0]
+    page = result.report.read_text(encoding="utf-8")
+    assert '<section id="schematics">' in page
+    assert '<section id="psrl_sparsity">' in page
+
+
+@pytest.mark.parametrize("change", ["size", "version"])
+def test_a_report_of_another_size_or_version_is_not_overwritten(tmp_path: Path, change: str) -> None:
+    reproduce(["schematics"], tmp_path, scale=SMALL, workers=0)
+    numbers = tmp_path / "numbers.json"
+    scale = SMALL
+    if change == "size":
+        scale = dataclasses.replace(SMALL, name="larger", seeds=3)
+    else:
+        numbers.write_text(numbers.read_text(encoding="utf-8").replace(f'"{__version__}"', '"0.0.0"'), encoding="utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(InvalidOption, match="another size or version"):
+        reproduce(["concept"], tmp_path, scale=scale, workers=0)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_failed_runs_stop_with_the_command_that_tries_again(tmp_path: Path) -> None:
@@ -217,6 +309,16 @@ def test_the_page_works_in_a_browser(small: Reproduction, size: tuple[int, int],
     failing = [claim for claim in small.claims if claim.verdict == Verdict.DOES_NOT_HOLD]
     assert found["rows"] == len(small.claims)
     assert found["filtered"] == [len(failing), True]
+    # The badge of a claim that the filter hides shows it.
+    assert found["linked"] == [False, len(small.claims)]
+    assert len(found["notes"]) == 4
+    assert all(note.startswith("Size: small: 2 seeds.") for note in found["notes"])
+    # One panel uses the width there is; panels of one figure have the same heights.
+    assert found["single"] > 0.8 * size[0]
+    assert found["ticks"][0] == found["ticks"][1]
+    assert found["clipped"] > 0
+    # What was switched off stays so when another variant is chosen: four panels, one line less in each.
+    assert found["kept"] == [8, 4, 4, "false"]
     assert found["chosen"] == ["false", "false", "true"]
     assert found["theme"][0] != found["theme"][1]
 

@@ -14,6 +14,7 @@ from steering.errors import InvalidOption
 from steering.reproduction.names import ALL, NAMES
 
 PLAIN_SECONDS = 15.0
+OUT = "results/reproduction"
 
 
 def register(app: typer.Typer) -> None:
@@ -30,11 +31,17 @@ def reproduce_command(
         list[str] | None,
         typer.Argument(help=f"Figures: {ALL}, or some of {', '.join(NAMES)}.", autocompletion=_complete),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few seeds, minutes on two cores [default].")] = False,
-    full: Annotated[bool, typer.Option("--full", help="30 seeds, well under 90 minutes on two cores.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="4 to 6 seeds, minutes on two cores (the default).")] = False,
+    full: Annotated[bool, typer.Option("--full", help="30 seeds, several times as many runs.")] = False,
     out_dir: Annotated[
-        Path, typer.Option("--out", "-o", help="Directory for runs and report; start again to continue.")
-    ] = Path("results/reproduction"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help=f"Directory for runs and report; start again to continue, or to add figures. Default: {OUT}-quick or "
+            f"{OUT}-full.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option("--workers", "-w", min=0, help="Local processes (default: all cores); 0: in this process."),
@@ -49,9 +56,10 @@ def reproduce_command(
 
     steering reproduce regret prior_belief --out results/two-figures
 
-    steering reproduce all --full --out results/reproduction
+    steering reproduce all --full
 
-    Interrupt it whenever you like and start the same command again: finished runs are kept.
+    Interrupt it whenever you like and start the same command again: finished runs are kept. Figures that the directory
+    has already stay in the report; a directory holds one size.
     """
     if quick and full:
         raise InvalidOption("--quick and --full exclude each other; give one of them.")
@@ -61,19 +69,21 @@ def reproduce_command(
     from steering.reproduction.run import reproduce
     from steering.reproduction.scale import FULL, QUICK
 
+    scale = FULL if full else QUICK
+    directory = out_dir or Path(f"{OUT}-{scale.name}")
     began = time.monotonic()
     try:
         with _Display() as display:
             result = reproduce(
                 names or [],
-                out_dir,
-                scale=FULL if full else QUICK,
+                directory,
+                scale=scale,
                 workers=workers,
                 watch=display.show,
                 say=lambda text: err.print(text, highlight=False, soft_wrap=True),
             )
     except KeyboardInterrupt:
-        print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
+        print(f"interrupted; finished runs are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         verdicts = {claim.name: str(claim.verdict) for claim in result.claims}

@@ -22,12 +22,15 @@ OTHER = "#000000"
 LABELS = {
     "steering": "STEERING",
     "psrl": "PSRL",
-    "ids": "IDS",
+    "ids": "Var-IDS",
     "ube": "UBE",
     "mm": "Moment matching",
     "bayesian_q": "Bayesian Q-learning",
     "q_learning": "Q-learning",
 }
+
+EXACT_IDS = "IDS"
+"""IDS with the exact information gain; `ids` itself takes the variance for it."""
 
 LINES = ("-", "--", ":", "-.")
 
@@ -40,7 +43,7 @@ def colour(agent: str) -> str:
 def label(agent: str) -> str:
     """Name of an agent for a legend; changed options follow in brackets."""
     name, _, options = agent.partition(":")
-    shown = LABELS.get(name, name)
+    shown = EXACT_IDS if name == "ids" and "information=gain" in options else LABELS.get(name, name)
     return f"{shown} ({options.replace(',', ', ')})" if options else shown
 
 

@@ -25,7 +25,7 @@ def _no_claims(source: Source, tables: Tables) -> list[Claim]:
     return []
 
 
-def _no_charts(tables: Tables) -> list[Chart]:
+def _no_charts(tables: Tables, scale: Scale) -> list[Chart]:
     return []
 
 
@@ -44,7 +44,7 @@ class Chapter:
     figures
         Drawings of the tables, by file name.
     charts
-        Interactive drawings of the tables (see `report.charts`); without them the report shows the figures.
+        Interactive drawings of the tables (see `panels.chart`); without them the report shows the figures.
     claims
         Claims of the paper that these runs decide.
     """
@@ -56,5 +56,5 @@ class Chapter:
     data: Callable[[Source], Tables]
     figures: Callable[[Tables, Scale], Mapping[str, Figure]]
     needs: Callable[[Scale], list[Block]] = _nothing_needed
-    charts: Callable[[Tables], list[Chart]] = _no_charts
+    charts: Callable[[Tables, Scale], list[Chart]] = _no_charts
     claims: Callable[[Source, Tables], list[Claim]] = _no_claims

@@ -9,13 +9,17 @@ LABELS = {
     VARIANTS["default"]: "STEERING, default",
     VARIANTS["sound"]: "STEERING, paper made sound",
     VARIANTS["literal"]: "STEERING, literal paper",
-    "ids": "Var-IDS",
     MEAN_IDS: "Var-IDS, mean model",
-    "bayesian_q": "Bayesian Q-learning",
 }
-LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", "ids": "-.", MEAN_IDS: "--"}
+LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", MEAN_IDS: "--"}
 DASHES = {"-": "", "--": "6 4", ":": "1.5 3", "-.": "8 3 2 3"}
 """Line styles of matplotlib as `stroke-dasharray` of SVG."""
+
+SHADES = {"default": "#D55E00", "sound": "#F2A277", "literal": "#8A3B12"}
+"""Variants of STEERING where there are points instead of lines: shades of its own hue, which no baseline has."""
+INK = "currentColor"
+"""The colour of text in the interactive report, light or dark."""
+REFERENCE_DASH = "2 3"
 
 BAND = "95 % bootstrap interval of the mean over seeds"
 

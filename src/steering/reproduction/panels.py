@@ -101,43 +101,51 @@ def chart(
     *,
     xlabel: str = "step",
     ylabel: str = NORMALISED,
+    size: str,
     band: str = looks.BAND,
     log: str = "",
+    share_y: bool = False,
     hidden: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The panels for the interactive report; agents in `hidden` are switched off at first.
 
-    `log` names the logarithmic axes: "x", "y" or "xy".
+    `size` says how small the runs are ("quick: 6 seeds"); `log` names the logarithmic axes: "x", "y" or "xy".
     """
     return {
         "type": "lines",
         "title": title,
         "xlabel": xlabel,
         "ylabel": ylabel,
+        "size": size,
         "band": band,
         "logx": "x" in log,
         "logy": "y" in log,
+        "share_y": share_y,
         "panels": [
             {
                 "title": str(panel),
-                "series": [_series(str(a), rows, hidden) for a, rows in part.groupby("agent", sort=False)],
+                "series": [_agent(str(a), rows, hidden) for a, rows in part.groupby("agent", sort=False)],
             }
             for panel, part in table.groupby("panel", sort=False)
         ],
     }
 
 
-def _series(agent: str, rows: pd.DataFrame, hidden: Sequence[str]) -> dict[str, Any]:
-    return {
-        "name": looks.label(agent),
-        "colour": looks.colour(agent),
-        "dash": looks.dash(agent),
-        "hidden": agent in hidden,
-        "x": short(rows["x"]),
-        "mean": short(rows["mean"]),
-        "low": short(rows["low"]),
-        "high": short(rows["high"]),
-    }
+def _agent(agent: str, rows: pd.DataFrame, hidden: Sequence[str]) -> dict[str, Any]:
+    return series(looks.label(agent), rows, looks.colour(agent), looks.dash(agent), hidden=agent in hidden)
+
+
+def series(name: str, rows: pd.DataFrame, colour: str, dash: str = "", *, hidden: bool = False) -> dict[str, Any]:
+    """One line of an interactive chart, from columns x, mean, low and high (no band without the last two)."""
+    columns = [column for column in ("x", "mean", "low", "high") if column in rows]
+    values = {column: short(rows[column]) for column in columns}
+    return {"name": name, "colour": colour, "dash": dash, "hidden": hidden, **values}
+
+
+def reference(name: str, x: Iterable[float], y: Iterable[float]) -> dict[str, Any]:
+    """A line to compare with, such as the slope of a bound: in the colour of the text, and dotted more finely."""
+    rows = pd.DataFrame({"x": list(x), "mean": list(y)})
+    return series(name, rows, looks.INK, looks.REFERENCE_DASH)
 
 
 def short(values: Iterable[float]) -> list[float | None]:

@@ -2,19 +2,24 @@
 
 The directory that is written::
 
-    DIR/runs/            results of the sweep (resumable; quick and full share their first seeds)
+    DIR/runs/            results of the sweep (resumable)
     DIR/figures/*.png    every figure
     DIR/data/*.csv       the tables that were drawn
     DIR/claims.csv       claims, effects, verdicts
-    DIR/numbers.json     every number of the report that must not change from run to run
+    DIR/numbers.json     verdicts and effects of claims, and a hash of every table in DIR/data
     DIR/report.html      one self-contained page; report.md, the same as text
 
 Runs depend on configuration and seed only and all resampling has fixed seeds, so numbers.json is the same for every
 number of workers and after every restart. Times are in the report, not in numbers.json.
+
+A directory holds one size. A run of some chapters keeps the others that are there: they are drawn and judged again,
+from the runs they have, so that the report always covers all of the directory. Another size or version is refused.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import os
 import time
@@ -27,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from steering._version import __version__
-from steering.errors import SteeringError
+from steering.errors import InvalidOption, SteeringError
 from steering.experiments import sweep
 from steering.experiments.engine import Report as SweepReport
 from steering.figures.files import save_figure
@@ -111,8 +116,12 @@ def reproduce(
     chapters = chosen(names)
     directory = Path(out)
     began = time.perf_counter()
+    earlier = [name for name in _already_there(directory, scale) if CHAPTERS[name] not in chapters]
+    if earlier:
+        chapters = chosen([*(chapter.name for chapter in chapters), *earlier])
+        say(f"{directory} also has {', '.join(earlier)}: kept, and reported with the rest.")
     wanted = description(chapters, scale)
-    directory.mkdir(parents=True, exist_ok=True)
+    _make(directory)
     cells = computed = 0
     if wanted["blocks"]:
         done = sweep(wanted, directory / "runs", workers=workers, watch=watch)
@@ -137,23 +146,46 @@ def reproduce(
     return result
 
 
+def _already_there(directory: Path, scale: Scale) -> list[str]:
+    """Chapters that were reported in a directory before; a directory of another size is refused."""
+    path = directory / "numbers.json"
+    if not path.is_file():
+        return []
+    known = json.loads(path.read_text(encoding="utf-8"))
+    if (known.get("settings"), known.get("version")) != (dataclasses.asdict(scale), __version__):
+        made = f"{known.get('scale')}, version {known.get('version')}"
+        raise InvalidOption(f"{directory} holds a reproduction of another size or version ({made}); give another one.")
+    names = {key.partition("/")[0] for key in known["tables"]}
+    return [name for name in CHAPTERS if name in names]
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidOption(
+            f"the directory {directory} cannot be made ({error.strerror}); give another directory."
+        ) from None
+
+
 def _finish(chapter: Chapter, source: Source, directory: Path, say: Speaker) -> Finished:
     began = time.perf_counter()
     tables = chapter.data(source)
     (directory / "figures").mkdir(exist_ok=True)
     (directory / "data").mkdir(exist_ok=True)
     for name, table in tables.items():
-        write_atomically(directory / "data" / f"{chapter.name}_{name}.csv", table.to_csv(index=False).encode())
+        write_atomically(directory / "data" / f"{chapter.name}_{name}.csv", _csv(table))
     drawn = chapter.figures(tables, source.scale)
     paths = [save_figure(figure, directory / "figures" / f"{name}.png") for name, figure in drawn.items()]
     claims = chapter.claims(source, tables)
     say(f"{chapter.name}: {len(paths)} figure(s), {len(claims)} claim(s), {time.perf_counter() - began:.1f} s")
-    return Finished(chapter, tables, paths, chapter.charts(tables), claims)
+    return Finished(chapter, tables, paths, chapter.charts(tables, source.scale), claims)
 
 
 def _write_numbers(result: Reproduction) -> None:
     numbers: dict[str, Any] = {
         "scale": result.scale.name,
+        "settings": dataclasses.asdict(result.scale),
         "version": __version__,
         "claims": {
             claim.name: {
@@ -164,18 +196,18 @@ def _write_numbers(result: Reproduction) -> None:
             if not claim.timing
         },
         "tables": {
-            f"{part.chapter.name}/{name}": {
-                column: float(np.nansum(values.to_numpy(dtype=np.float64)))
-                for column, values in table.select_dtypes("number").items()
-            }
+            f"{part.chapter.name}/{name}": {"rows": len(table), "sha256": hashlib.sha256(_csv(table)).hexdigest()}
             for part in result.chapters
             for name, table in part.tables.items()
         },
     }
     content = json.dumps(_plain(numbers), indent=1, sort_keys=True, allow_nan=False) + "\n"
     write_atomically(result.directory / "numbers.json", content.encode())
-    table: pd.DataFrame = claims_table(result.claims)
-    write_atomically(result.directory / "claims.csv", table.to_csv(index=False).encode())
+    write_atomically(result.directory / "claims.csv", _csv(claims_table(result.claims)))
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
 
 
 def _plain(value: Any) -> Any:

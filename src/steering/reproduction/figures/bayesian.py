@@ -33,6 +33,7 @@ BOUND = {"S": 1.5, "A": 1.0, "H": 2.0, "K": 0.5}
 SCANNED = ("psrl", "steering")
 OVER_TIME = ("psrl", *VARIANTS.values())
 TITLE = "Theory: Bayesian regret"
+SLOPE, SLOPE_LINE = "slope of the bound", (0, (1, 1.5))
 
 
 def prior_environment(S: int, A: int, H: int, i: int) -> str:
@@ -99,9 +100,8 @@ def draw_scan(axes: Axes, table: pd.DataFrame) -> None:
             "capsize": 3,
         }
         axes.errorbar(rows["x"], rows["mean"], yerr=errors, linewidth=1.4, **style)
-    x = np.array(sorted(table["x"].unique()), dtype=np.float64)
-    start = float(table["mean"].min())
-    axes.plot(x, start * (x / x[0]) ** BOUND[name], color="black", linestyle=":", label="slope of the bound")
+    x, heights = bound_line(table, name)
+    axes.plot(x, heights, color="black", linestyle=SLOPE_LINE, label=SLOPE)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
@@ -110,6 +110,13 @@ def draw_scan(axes: Axes, table: pd.DataFrame) -> None:
     axes.grid(alpha=0.25)
     words = {"S": "states S", "A": "actions A", "H": "steps of an episode H"}
     axes.set_xlabel(words[name])
+
+
+def bound_line(table: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
+    """A line with the slope of the bound, from the lowest of the first points."""
+    x = np.array(sorted(table["x"].unique()), dtype=np.float64)
+    start = float(table.loc[table["x"] == x[0], "mean"].min())
+    return x, start * (x / x[0]) ** BOUND[name]
 
 
 def _plain_heights(axes: Axes) -> None:
@@ -125,9 +132,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     grid = figure.subplots(1, 1 + len(SCANS))
     curves = tables["curves"]
     panels.draw(grid[0], curves)
-    x = np.array([1.0, float(curves["x"].max())])
-    start = float(curves.groupby("agent")["mean"].first().min())
-    grid[0].plot(x, start * x ** BOUND["K"], color="black", linestyle=":", label="slope of the bound")
+    grid[0].plot(*bound_line(curves, "K"), color="black", linestyle=SLOPE_LINE, label=SLOPE)
     grid[0].set_xscale("log")
     grid[0].set_yscale("log")
     _plain_heights(grid[0])
@@ -146,21 +151,26 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"bayesian": figure}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Over episodes and the scans, interactive."""
+    size = f"{scale.name}: {scale.mdps} MDPs, {scale.episodes} episodes"
     band = "95 % bootstrap interval over MDPs"
-    options = {"ylabel": "Bayesian regret (reward units)", "band": band, "log": "xy"}
+    options: dict[str, Any] = {"ylabel": "Bayesian regret (reward units)", "size": size, "band": band, "log": "xy"}
     curves = panels.chart(tables["curves"], TITLE, xlabel="episodes K", **options)
-    scans = tables["scans"].assign(panel="regret against " + tables["scans"]["scan"])
-    return [curves, panels.chart(scans, TITLE, xlabel="size", **options)]
+    curves["panels"][0]["series"].append(panels.reference(SLOPE, *bound_line(tables["curves"], "K")))
+    table = tables["scans"].assign(panel="regret against " + tables["scans"]["scan"])
+    scans = panels.chart(table, TITLE, xlabel="size", **options)
+    for panel, (name, part) in zip(scans["panels"], table.groupby("scan", sort=False), strict=True):
+        panel["series"].append(panels.reference(SLOPE, *bound_line(part, str(name))))
+    return [curves, scans]
 
 
 CHAPTER = Chapter(
     name="bayesian",
     title=TITLE,
     paper="Theorem 4.4",
-    text="Regret averaged over MDPs drawn from the agents' own prior, in episodes. The dotted lines have the slopes of "
-    "the bound.",
+    text="Regret averaged over MDPs drawn from the agents' own prior, in episodes. Lines named 'slope of the "
+    "bound' rise as the theorem lets regret rise.",
     needs=needs,
     data=data,
     figures=figures,

@@ -94,23 +94,29 @@ def _frame(now: int, models: Floats, truth: Floats, mean: Floats, x: Floats, y: 
     )
 
 
+def shown_draw(table: pd.DataFrame) -> pd.Series[Any]:
+    """The draw of one time that has arrows: of all, the farthest from the truth in the picture."""
+    draws = table[table["kind"] == "draw"]
+    return draws.iloc[int(np.hypot(draws["x"].to_numpy(), draws["y"].to_numpy()).argmax())]
+
+
 def draw(axes: Axes, table: pd.DataFrame) -> None:
     """One time: draws as a cloud, the mean and the truth, and the two distances from one draw."""
     points = {str(kind): rows for kind, rows in table.groupby("kind")}
     axes.scatter(points["draw"]["x"], points["draw"]["y"], s=14, color=COLOURS["draw"], label="posterior draw")
-    one = points["draw"].iloc[0]
+    one = shown_draw(table)
+    axes.scatter(points["mean"]["x"], points["mean"]["y"], s=36, marker="s", color=COLOURS["mean"], label="mean")
+    axes.scatter(points["truth"]["x"], points["truth"]["y"], s=70, marker="*", color=COLOURS["truth"], label="truth")
     for kind, line, text in (("mean", ":", "IDS: to the mean"), ("truth", "-", "STEERING: to the truth")):
         end = points[kind].iloc[0]
+        # No gaps at the ends, and above the markers: late in a run distances are as small as they are.
+        arrow = {"arrowstyle": "->", "linestyle": line, "color": COLOURS[kind], "linewidth": 1.5}
         axes.annotate(
-            "",
-            (end["x"], end["y"]),
-            (one["x"], one["y"]),
-            arrowprops={"arrowstyle": "->", "linestyle": line, "color": COLOURS[kind], "linewidth": 1.5},
+            "", (end["x"], end["y"]), (one["x"], one["y"]), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0}, zorder=5
         )
         axes.plot([], [], linestyle=line, color=COLOURS[kind], label=text)
-    axes.scatter(points["mean"]["x"], points["mean"]["y"], s=80, marker="s", color=COLOURS["mean"], label="mean")
-    axes.scatter(points["truth"]["x"], points["truth"]["y"], s=160, marker="*", color=COLOURS["truth"], label="truth")
-    axes.set_title(f"step {table['step'].iloc[0]}", fontsize="medium")
+    distances = f"to the mean {one['to_mean']:.2f}, to the truth {one['to_truth']:.2f}"
+    axes.set_title(f"step {table['step'].iloc[0]}\n{distances}", fontsize="medium")
     axes.set_xlabel("first principal direction")
     axes.grid(alpha=0.25)
 
@@ -119,12 +125,13 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """One panel for each time, on the same axes."""
     table = tables["points"]
     parts = [part for _, part in table.groupby("step")]
-    figure = new_figure(4.0 * len(parts), 4.3)
+    figure = new_figure(4.0 * len(parts), 4.5)
     grid = np.atleast_1d(figure.subplots(1, len(parts), sharex=True, sharey=True))
     for axes, part in zip(grid, parts, strict=True):
         draw(axes, part)
     grid[0].set_ylabel("second principal direction")
-    figure.suptitle(f"Models during one run of STEERING on DeepSea 4 ({scale.name}: one seed)", fontsize="medium")
+    title = f"Models during one run of STEERING on DeepSea 4 ({scale.name}: one seed)"
+    figure.suptitle(f"{title}; distances of the draw with arrows, in all dimensions", fontsize="medium")
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return {"concept": figure}
 

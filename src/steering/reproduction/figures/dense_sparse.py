@@ -45,9 +45,10 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"dense_sparse": panels.sheet(tables["curves"], title, columns=2, width=4.6, share_y=True)}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same, interactive."""
-    return [panels.chart(tables["curves"], TITLE, hidden=(VARIANTS["literal"], VARIANTS["sound"], MEAN_IDS))]
+    hidden = (VARIANTS["literal"], VARIANTS["sound"], MEAN_IDS)
+    return [panels.chart(tables["curves"], TITLE, size=scale.remark(), share_y=True, hidden=hidden)]
 
 
 CHAPTER = Chapter(

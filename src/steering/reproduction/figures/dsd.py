@@ -27,6 +27,7 @@ STATES = (3, 4)
 SEEDS = 5
 COLOURS = {"left": "#0072B2", "right": "#E69F00"}
 """The paper's colours: orange for the optimal action, blue for the other."""
+NAMES = {"left": "left (suboptimal)", "right": "right (optimal)"}
 POINTS = 100
 TITLE = "Convergence of the Stein discrepancy"
 
@@ -62,8 +63,7 @@ def data(source: Source) -> Tables:
 def draw(axes: Axes, table: pd.DataFrame) -> None:
     """Left and right action of one state."""
     for action, rows in table.groupby("action", sort=False):
-        name = {"left": "left (suboptimal)", "right": "right (optimal)"}[str(action)]
-        axes.plot(rows["x"], rows["mean"], color=COLOURS[str(action)], label=name, linewidth=1.5)
+        axes.plot(rows["x"], rows["mean"], color=COLOURS[str(action)], label=NAMES[str(action)], linewidth=1.5)
         axes.fill_between(rows["x"], rows["low"], rows["high"], color=COLOURS[str(action)], alpha=0.2, linewidth=0)
     axes.set_yscale("log")
     axes.grid(alpha=0.25)
@@ -97,7 +97,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"dsd": figure}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Variants to choose from."""
     table = tables["dsd"]
     return [
@@ -105,25 +105,21 @@ def charts(tables: Tables) -> list[Chart]:
             "type": "choice",
             "label": "STEERING",
             "options": [looks.label(VARIANTS[variant]).replace("STEERING, ", "") for variant in VARIANTS],
-            "charts": [_chart(table[table["variant"] == variant]) for variant in VARIANTS],
+            "charts": [_chart(table[table["variant"] == variant], scale) for variant in VARIANTS],
         }
     ]
 
 
-def _chart(table: pd.DataFrame) -> Chart:
-    chart = panels.chart(pd.DataFrame({"panel": [], "agent": []}), TITLE, ylabel="D(s, a)", log="y")
+def _chart(table: pd.DataFrame, scale: Scale) -> Chart:
+    nothing = pd.DataFrame({"panel": [], "agent": []})
+    size = scale.remark(int(table["seeds"].max()))
+    chart = panels.chart(nothing, TITLE, ylabel="D(s, a)", size=size, log="y", share_y=True)
     for (n, state), part in table.groupby(["n", "state"]):
-        series = [
-            {
-                "name": f"{action} ({'optimal' if action == 'right' else 'suboptimal'})",
-                "colour": COLOURS[str(action)],
-                "dash": "",
-                "hidden": False,
-                **{column: panels.short(rows[column]) for column in ("x", "mean", "low", "high")},
-            }
+        lines = [
+            panels.series(NAMES[str(action)], rows, COLOURS[str(action)])
             for action, rows in part.groupby("action", sort=False)
         ]
-        chart["panels"].append({"title": f"N = {n}, state {state}", "series": series})
+        chart["panels"].append({"title": f"N = {n}, state {state}", "series": lines})
     return {**chart, "columns": 2}
 
 

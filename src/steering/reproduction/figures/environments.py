@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from steering.reproduction import looks, panels
@@ -51,23 +50,32 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     table: pd.DataFrame = tables["curves"]
     figure = panels.sheet(table, title, ylabel=panels.RAW, columns=2, width=4.6)
     for axes, (_, part) in zip(figure.axes, table.groupby("panel", sort=False), strict=True):
-        _keep_readable(axes, part)
+        limits, gone = readable(part)
+        if limits:
+            axes.set_ylim(*limits)
+            axes.set_title(f"{axes.get_title()}\n({gone})", fontsize="medium")
     return {"environments": figure}
 
 
-def _keep_readable(axes: Axes, part: pd.DataFrame) -> None:
-    """Cut the heights where one agent is far above all others, and say so."""
+def readable(part: pd.DataFrame) -> tuple[tuple[float, float] | None, str]:
+    """Limits of the heights that cut off one agent far above all others, and words for it; nothing where none is."""
     ends = part.groupby("agent")["mean"].last().sort_values()
-    if ends.iloc[-1] > TOO_HIGH * ends.iloc[-2]:
-        top = 1.3 * float(ends.iloc[-2])
-        axes.set_ylim(-0.06 * top, top)
-        gone = f"{looks.label(str(ends.index[-1]))} leaves the axes: {ends.iloc[-1]:.0f} at the end"
-        axes.set_title(f"{axes.get_title()}\n({gone})", fontsize="medium")
+    if ends.iloc[-1] <= TOO_HIGH * ends.iloc[-2]:
+        return None, ""
+    top = 1.3 * float(ends.iloc[-2])
+    return (-0.06 * top, top), f"{looks.label(str(ends.index[-1]))} leaves the axes: {ends.iloc[-1]:.0f} at the end"
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same, interactive."""
-    return [panels.chart(tables["curves"], TITLE, ylabel=panels.RAW)]
+    table: pd.DataFrame = tables["curves"]
+    chart = panels.chart(table, TITLE, ylabel=panels.RAW, size=scale.remark())
+    for panel, (_, part) in zip(chart["panels"], table.groupby("panel", sort=False), strict=True):
+        limits, gone = readable(part)
+        if limits:
+            panel["ylim"] = panels.short(limits)
+            panel["title"] += f" ({gone})"
+    return [chart]
 
 
 CHAPTER = Chapter(

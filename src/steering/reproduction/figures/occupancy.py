@@ -85,7 +85,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"occupancy": figure}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Heatmaps with a slider over windows."""
     table = tables["visits"]
     edges = table[["window", "start", "end"]].drop_duplicates().sort_values("window")
@@ -93,6 +93,7 @@ def charts(tables: Tables) -> list[Chart]:
         {
             "type": "heat",
             "title": TITLE,
+            "size": scale.remark(),
             "frames": [f"steps {a + 1} to {b}" for a, b in zip(edges["start"], edges["end"], strict=True)],
             "rows": list(ACTIONS),
             "columns": [str(s + 1) for s in range(N)],

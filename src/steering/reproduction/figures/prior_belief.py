@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from steering.reproduction import panels
 from steering.reproduction.chapter import Chapter, Chart, Tables
 from steering.reproduction.claims.regret import prior_claims
-from steering.reproduction.scale import MEAN_IDS, VARIANTS, Block, Scale
+from steering.reproduction.scale import LEARNED_IDS, MEAN_IDS, VARIANTS, Block, Scale
 from steering.reproduction.source import Source
 
 N = 8
@@ -32,8 +32,8 @@ def with_eta(agent: str, eta: int) -> str:
 
 
 def blocks(scale: Scale, level: str) -> list[Block]:
-    """Agents under one belief."""
-    agents = tuple(with_eta(agent, LEVELS[level]) for agent in NAMES)
+    """Agents under one belief; the last is a control, which is not drawn."""
+    agents = tuple(with_eta(agent, LEVELS[level]) for agent in (*NAMES, LEARNED_IDS))
     return [Block((f"deepsea:{N}",), agents, scale.prior_steps, tuple(range(scale.seeds)))]
 
 
@@ -59,14 +59,14 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"prior_belief": panels.sheet(tables["curves"], title, columns=2, width=4.6, share_y=True)}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same, interactive."""
-    return [panels.chart(tables["curves"], TITLE)]
+    return [panels.chart(tables["curves"], TITLE, size=scale.remark(), share_y=True)]
 
 
 def _regret(source: Source, level: str) -> dict[str, panels.Floats]:
     part = blocks(source.scale, level)
-    return {agent: source.regret(part, with_eta(agent, LEVELS[level])) for agent in NAMES}
+    return {agent: source.regret(part, with_eta(agent, LEVELS[level])) for agent in (*NAMES, LEARNED_IDS)}
 
 
 CHAPTER = Chapter(

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from steering.figures.files import new_figure
-from steering.reproduction import looks, panels
+from steering.reproduction import panels
 from steering.reproduction.chapter import Chapter, Chart, Tables
 from steering.reproduction.claims.sparsity import psrl_claims
 from steering.reproduction.figures.regret import deepsea
@@ -65,20 +65,15 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"psrl_sparsity": figure}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same, interactive."""
-    series = [
-        {
-            "name": f"N = {n}",
-            "colour": shade,
-            "dash": "",
-            "hidden": False,
-            **{column: panels.short(rows[column]) for column in ("x", "mean", "low", "high")},
-        }
-        for (n, rows), shade in zip(tables["curves"].groupby("n"), SHADES, strict=True)
+    table = tables["curves"]
+    lines = [
+        panels.series(f"N = {n}", rows, shade) for (n, rows), shade in zip(table.groupby("n"), SHADES, strict=True)
     ]
-    chart = panels.chart(tables["curves"].iloc[:0], TITLE)
-    return [{**chart, "band": looks.BAND, "panels": [{"title": "PSRL", "series": series}]}]
+    lines.append(panels.reference("earns nothing", [0, table["x"].max()], [0, 1]))
+    chart = panels.chart(table.iloc[:0], TITLE, size=scale.remark())
+    return [{**chart, "panels": [{"title": "PSRL", "series": lines}]}]
 
 
 CHAPTER = Chapter(

@@ -60,12 +60,29 @@ def data(source: Source) -> Tables:
     return {"posterior": pd.concat(frames, ignore_index=True)}
 
 
+def drawn_bands(table: pd.DataFrame, banded: Sequence[str]) -> dict[str, bool]:
+    """Agents of `banded` that have a spread, and whether its band fits: one wider than the axes hides the rest."""
+    low, high = heights(table)
+    spread = {agent: float(rows["std"].median()) for agent, rows in table.groupby("agent", sort=False)}
+    return {agent: 2 * spread[agent] < high - low for agent in banded if spread[agent] > 0}
+
+
+def band_words(table: pd.DataFrame, banded: Sequence[str]) -> str:
+    """What the bands of a figure are, and which agent has none."""
+    fits = drawn_bands(table, banded)
+    words = ["band: ± 1 posterior standard deviation of " + " and ".join(looks.label(a) for a in fits if fits[a])]
+    words += [f"{looks.label(agent)}'s is wider than the axes and not drawn" for agent in fits if not fits[agent]]
+    words += [f"{looks.label(agent)} has none" for agent in banded if agent not in fits]
+    return "; ".join(words)
+
+
 def draw(axes: Axes, table: pd.DataFrame, banded: Sequence[str]) -> None:
-    """One state and action: agents in `banded` with their band, the others as thin lines."""
+    """One state and action: agents in `banded` with their band, other STEERINGs as thin lines."""
     for agent, rows in table.groupby("agent", sort=False):
         name = str(agent)
         style: dict[str, Any] = {"color": looks.colour(name), "linestyle": looks.line(name), "label": looks.label(name)}
-        axes.plot(rows["x"], rows["mean"], linewidth=1.5 if name in banded else 0.9, **style)
+        beside = name in VARIANTS.values() and name not in banded
+        axes.plot(rows["x"], rows["mean"], linewidth=0.9 if beside else 1.5, **style)
         if name in banded:
             low, high = rows["mean"] - rows["std"], rows["mean"] + rows["std"]
             axes.fill_between(rows["x"], low, high, color=style["color"], alpha=0.18, linewidth=0)
@@ -84,19 +101,21 @@ def heights(table: pd.DataFrame) -> tuple[float, float]:
 def sheet(table: pd.DataFrame, banded: Sequence[str], title: str) -> Figure:
     """Last four states in columns, left and right action in rows."""
     states = sorted(table["state"].unique())
-    figure = new_figure(3.0 * len(states), 5.6)
+    bands = [agent for agent, fits in drawn_bands(table, banded).items() if fits]
+    figure = new_figure(3.0 * len(states), 5.8)
     # A fixed layout: twelve figures of this kind take too long with one that is computed.
     figure.set_layout_engine("none")
-    layout = {"left": 0.06, "right": 0.99, "top": 0.88, "bottom": 0.17, "hspace": 0.22, "wspace": 0.06}
+    layout = {"left": 0.06, "right": 0.99, "top": 0.86, "bottom": 0.17, "hspace": 0.22, "wspace": 0.06}
     grid = figure.subplots(len(ACTIONS), len(states), sharex=True, sharey=True, gridspec_kw=layout)
     for row, action in enumerate(ACTIONS):
         for column, state in enumerate(states):
             axes = grid[row, column]
-            draw(axes, table[(table["state"] == state) & (table["action"] == action)], banded)
+            draw(axes, table[(table["state"] == state) & (table["action"] == action)], bands)
             axes.set_title(f"state {state}, {action}", fontsize="medium")
             if row == len(ACTIONS) - 1:
                 axes.set_xlabel("step")
     grid[0, 0].set_ylim(*heights(table))
+    title = f"{title}\n{band_words(table, banded)}"
     figure.supylabel("Q (discounted reward)", fontsize="medium", x=0.005)
     figure.suptitle(title, fontsize="medium")
     handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -111,15 +130,16 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     drawn = {}
     for n in SIZES:
         own = table[(table["n"] == n) & table["agent"].isin(VARIANTS.values())]
-        title = f"Belief about Q on DeepSea {n} ({size}; band: ± 1 posterior standard deviation, cut at the axes)"
-        drawn[f"q_posterior_{n}_steering"] = sheet(own, list(VARIANTS.values())[:2], title)
+        title = f"Belief about Q on DeepSea {n}: STEERING"
+        drawn[f"q_posterior_{n}_steering"] = sheet(own, list(VARIANTS.values())[:2], f"{title} ({size})")
         for baseline in PAIRS:
             both = table[(table["n"] == n) & table["agent"].isin((baseline, *VARIANTS.values()))]
-            drawn[f"q_posterior_{n}_{baseline}"] = sheet(both, ("steering", baseline), title)
+            pair = f"{title} and {looks.label(baseline)} ({size})"
+            drawn[f"q_posterior_{n}_{baseline}"] = sheet(both, ("steering", baseline), pair)
     return drawn
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Sizes to choose from, all agents to switch on and off."""
     table = tables["posterior"]
     return [
@@ -127,12 +147,12 @@ def charts(tables: Tables) -> list[Chart]:
             "type": "choice",
             "label": "DeepSea",
             "options": [f"N = {n}" for n in SIZES],
-            "charts": [_chart(table[table["n"] == n]) for n in SIZES],
+            "charts": [_chart(table[table["n"] == n], scale) for n in SIZES],
         }
     ]
 
 
-def _chart(table: pd.DataFrame) -> Chart:
+def _chart(table: pd.DataFrame, scale: Scale) -> Chart:
     places = [(action, state) for action in ACTIONS for state in sorted(table["state"].unique())]
     frames = []
     marks = []
@@ -142,10 +162,11 @@ def _chart(table: pd.DataFrame) -> Chart:
         frames.append(part.assign(panel=f"state {state}, {action}", **bands))
         marks.append({"y": float(part["optimal"].iloc[0]), "name": "Q*"})
     hidden = [agent for agent in NAMES if agent not in ("steering", "psrl")]
-    chart = panels.chart(pd.concat(frames), TITLE, ylabel="Q (discounted reward)", band=BAND, hidden=hidden)
+    size = scale.remark(scale.posterior_seeds)
+    chart = panels.chart(pd.concat(frames), TITLE, ylabel="Q (discounted reward)", size=size, band=BAND, hidden=hidden)
     for panel, mark in zip(chart["panels"], marks, strict=True):
         panel["marks"] = [mark]
-    return {**chart, "columns": STATES, "share_y": True, "ylim": panels.short(heights(table))}
+    return {**chart, "columns": STATES, "ylim": panels.short(heights(table))}
 
 
 CHAPTER = Chapter(

@@ -34,6 +34,7 @@ REPETITIONS = 200
 OPERATORS = {"barker": "sound operator (barker)", "difference": "literal operator (difference)"}
 ROWS = {"full": "8 of 8 outcomes possible", "sparse": "2 of 8 outcomes possible"}
 SHOWN = 100
+SLOPE = "slope -1"
 SEED = 20230
 
 
@@ -79,7 +80,7 @@ def data(source: Source) -> Tables:
 
 def _row_style(operator: str, row: str) -> dict[str, Any]:
     return {
-        "color": "#D55E00" if operator == "barker" else "#0072B2",
+        "color": looks.SHADES["default" if operator == "barker" else "literal"],
         "linestyle": "-" if row == "full" else "--",
         "label": f"{OPERATORS[operator]}, {ROWS[row]}",
     }
@@ -91,19 +92,34 @@ def draw_rows(axes: Axes, table: pd.DataFrame) -> None:
         style = _row_style(str(operator), str(row))
         axes.plot(part["x"], part["mean"], linewidth=1.5, **style)
         axes.fill_between(part["x"], part["low"], part["high"], color=style["color"], alpha=0.15, linewidth=0)
-    first = table[(table["operator"] == "barker") & (table["row"] == "full")].iloc[0]
-    _slope(axes, table["x"].min(), table["x"].max(), first["mean"])
+    _logarithmic(axes, table, first_sound(table))
     axes.set_xlabel("samples of the row")
     axes.set_ylabel("DSD between the row and a posterior draw")
     axes.set_title("one row, sampled n times", fontsize="medium")
     axes.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
-def _slope(axes: Axes, begin: float, end: float, height: float) -> None:
-    axes.plot([begin, end], [height, height * begin / end], color="black", linestyle=":", label="slope -1")
+def slope_line(table: pd.DataFrame, height: float) -> tuple[list[float], list[float]]:
+    """Ends of a line of slope -1 that begins at a height."""
+    begin, end = float(table["x"].min()), float(table["x"].max())
+    return [begin, end], [height, height * begin / end]
+
+
+def _logarithmic(axes: Axes, table: pd.DataFrame, height: float) -> None:
+    axes.plot(*slope_line(table, height), color="black", linestyle=(0, (1, 1.5)), label=SLOPE)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.grid(alpha=0.25)
+
+
+def first_sound(rows: pd.DataFrame) -> float:
+    """Mean discrepancy of the full row after the fewest samples, sound operator."""
+    return float(rows.loc[(rows["operator"] == "barker") & (rows["row"] == "full"), "mean"].iloc[0])
+
+
+def first_gain(runs: pd.DataFrame) -> float:
+    """Mean gain of the first plan of the default."""
+    return float(runs.loc[runs["agent"] == "steering", "mean"].iloc[0])
 
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
@@ -113,34 +129,34 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     draw_rows(left, tables["rows"])
     runs = tables["runs"]
     panels.draw(right, runs)
-    first = runs[runs["agent"] == "steering"].iloc[0]
-    _slope(right, float(runs["x"].min()), float(runs["x"].max()), float(first["mean"]))
+    _logarithmic(right, runs, first_gain(runs))
     right.set_xlabel("plan k (one every N + 1 steps)")
     right.set_ylabel("Stein information gain of the plan")
     right.set_title(f"runs on DeepSea {N} ({scale.remark(int(runs['seeds'].max()))})", fontsize="medium")
     right.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16))
     figure.suptitle(
-        f"Decay of the Stein discrepancy ({scale.name}; band: 95 % bootstrap of the mean)", fontsize="medium"
+        f"Decay of the Stein discrepancy ({scale.name}; band: 95 % bootstrap of the mean, left over {REPETITIONS} "
+        "repetitions, right over seeds)",
+        fontsize="medium",
     )
     return {"rates": figure}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Both, interactive."""
-    series = [
-        {
-            "name": style["label"],
-            "colour": style["color"],
-            "dash": looks.DASHES[style["linestyle"]],
-            "hidden": False,
-            **{column: panels.short(part[column]) for column in ("x", "mean", "low", "high")},
-        }
-        for (operator, row), part in tables["rows"].groupby(["operator", "row"], sort=False)
-        for style in [_row_style(str(operator), str(row))]
-    ]
-    rows = panels.chart(tables["runs"].iloc[:0], "One row", xlabel="samples", ylabel="DSD", log="xy")
-    rows["panels"] = [{"title": "one row, sampled n times", "series": series}]
-    runs = panels.chart(tables["runs"], "Runs", xlabel="plan", ylabel="Stein information gain", log="xy")
+    table, gained = tables["rows"], tables["runs"]
+    lines = []
+    for (operator, row), part in table.groupby(["operator", "row"], sort=False):
+        style = _row_style(str(operator), str(row))
+        lines.append(panels.series(style["label"], part, style["color"], looks.DASHES[style["linestyle"]]))
+    lines.append(panels.reference(SLOPE, *slope_line(table, first_sound(table))))
+    size = f"{REPETITIONS} repetitions in every size"
+    band = f"95 % bootstrap interval of the mean over {REPETITIONS} repetitions"
+    rows = panels.chart(gained.iloc[:0], "One row", xlabel="samples", ylabel="DSD", size=size, band=band, log="xy")
+    rows["panels"] = [{"title": "one row, sampled n times", "series": lines}]
+    size = scale.remark(int(gained["seeds"].max()))
+    runs = panels.chart(gained, "Runs", xlabel="plan", ylabel="Stein information gain", size=size, log="xy")
+    runs["panels"][0]["series"].append(panels.reference(SLOPE, *slope_line(gained, first_gain(gained))))
     return [rows, runs]
 
 

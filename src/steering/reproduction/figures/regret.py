@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from steering.reproduction import panels
 from steering.reproduction.chapter import Chapter, Chart, Tables
 from steering.reproduction.claims.regret import deepsea_claims
-from steering.reproduction.scale import AGENTS, EXACT_IDS, Block, Scale
+from steering.reproduction.scale import AGENTS, EXACT_IDS, LEARNED_IDS, Block, Scale
 from steering.reproduction.source import Source
 
 LEVELS = {"low sparsity, N = 8": 8, "medium sparsity, N = 14": 14, "high sparsity, N = 15": 15}
@@ -27,9 +27,9 @@ def blocks(scale: Scale) -> dict[str, list[Block]]:
 
 
 def needs(scale: Scale) -> list[Block]:
-    """All agents at all levels, and exact IDS once, to see what it costs."""
-    timed = deepsea(max(LEVELS.values()), scale, agents=(EXACT_IDS,))
-    return [*(block for part in blocks(scale).values() for block in part), timed]
+    """All agents at all levels; at the highest exact IDS too, to see what it costs, and a control."""
+    more = deepsea(max(LEVELS.values()), scale, agents=(EXACT_IDS, LEARNED_IDS))
+    return [*(block for part in blocks(scale).values() for block in part), more]
 
 
 def data(source: Source) -> Tables:
@@ -43,9 +43,9 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"regret": panels.sheet(tables["curves"], title, share_y=True)}
 
 
-def charts(tables: Tables) -> list[Chart]:
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same, interactive."""
-    return [panels.chart(tables["curves"], TITLE)]
+    return [panels.chart(tables["curves"], TITLE, size=scale.remark(), share_y=True)]
 
 
 CHAPTER = Chapter(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steering.reproduction.claims.rule import Claim, Verdict
-from steering.reproduction.report.text import RULE, counts, effect_text, markdown, settings_rows
+from steering.reproduction.report.settings import settings_rows, size_words, variants_rows
+from steering.reproduction.report.text import RULE, counts, effect_text, markdown
 from steering.results import write_atomically
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 CLASSES = {
     Verdict.HOLDS: "holds",
     Verdict.HOLDS_SOUND: "sound",
+    Verdict.HOLDS_DEFAULT: "own",
     Verdict.DOES_NOT_HOLD: "fails",
     Verdict.NOT_TESTABLE: "open",
 }
@@ -35,20 +37,23 @@ def page(result: Reproduction) -> str:
     parts = {
         "STYLE": _asset("page.css"),
         "SCRIPT": _asset("page.js"),
-        "SIZE": html.escape(f"{result.scale.remark()}, {result.scale.steps} steps"),
+        "SIZE": html.escape(size_words(result.scale)),
+        "VARIANTS": _definitions(variants_rows()),
         "VERDICTS": _verdicts(result.claims),
         "RULE": html.escape(RULE),
         "CLAIMS": "\n".join(_claim(claim) for claim in result.claims),
         "CONTENTS": "".join(f'<a href="#{p.chapter.name}">{html.escape(p.chapter.title)}</a>' for p in result.chapters),
         "CHAPTERS": "\n".join(_chapter(part) for part in result.chapters),
-        "SETTINGS": "".join(
-            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in settings_rows(result)
-        ),
+        "SETTINGS": _definitions(settings_rows(result)),
     }
     text = _asset("page.html")
     for name, content in parts.items():
         text = text.replace(f"<!--{name}-->", content)
     return text
+
+
+def _definitions(rows: list[tuple[str, str]]) -> str:
+    return "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in rows)
 
 
 def _asset(name: str) -> str:
@@ -57,11 +62,16 @@ def _asset(name: str) -> str:
 
 def _verdicts(claims: list[Claim]) -> str:
     """Buttons that show how many claims got each verdict, and filter the table."""
-    buttons = [f'<button class="tile all" data-verdict="" aria-pressed="true"><b>{len(claims)}</b> all claims</button>']
-    for verdict, part in counts(claims).items():
+    by_verdict = counts(claims)
+    total = sum(len(part) for part in by_verdict.values())
+    buttons = [f'<button class="tile all" data-verdict="" aria-pressed="true"><b>{total}</b> all claims</button>']
+    for verdict, part in by_verdict.items():
         kind = CLASSES[verdict]
         label = f"<b>{len(part)}</b> {html.escape(str(verdict))}"
         buttons.append(f'<button class="tile {kind}" data-verdict="{kind}" aria-pressed="false">{label}</button>')
+    if len(claims) > total:
+        label = f"<b>{len(claims) - total}</b> controls, not counted"
+        buttons.append(f'<button class="tile" data-verdict="control" aria-pressed="false">{label}</button>')
     return "".join(buttons)
 
 
@@ -78,7 +88,7 @@ def _claim(claim: Claim) -> str:
         f"<small>{html.escape(reason)}</small>",
     }
     return (
-        f'<tr data-verdict="{kind}" id="claim-{html.escape(claim.name)}">'
+        f'<tr data-verdict="{"control" if claim.control else kind}" id="claim-{html.escape(claim.name)}">'
         + "".join(f'<td data-label="{name}">{text}</td>' for name, text in cells.items())
         + "</tr>"
     )

@@ -5,7 +5,7 @@
   const tip = document.getElementById("tip");
 
   function node(name, attributes = {}, parent = null, text = null) {
-    const svg = ["svg", "g", "path", "line", "rect", "text", "circle"].includes(name);
+    const svg = ["svg", "g", "path", "line", "rect", "text", "defs", "clipPath"].includes(name);
     const made = svg ? document.createElementNS(SVG, name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== null) made.textContent = text;
@@ -66,7 +66,7 @@
     for (const panel of panels) {
       for (const s of panel.series) if (!s.off) for (const k of key === "x" ? ["x"] : ["mean", "low", "high"]) (s[k] || []).forEach(look);
       if (key === "y") (panel.marks || []).forEach((m) => look(m.y));
-      if (key === "x") (panel.lines || []).forEach((m) => look(m.x));
+      if (key === "x") (panel.lines || []).forEach((m) => [m.low, m.x, m.high].forEach(look));
     }
     if (!Number.isFinite(low)) return log ? [1, 10] : [0, 1];
     if (low === high) return log ? [low / 2, high * 2] : [low - 1, high + 1];
@@ -78,18 +78,25 @@
   // Lines ------------------------------------------------------------------------------------------------------------
   // Margins of a panel; its size (W, H) is smaller where many stand side by side, so that text stays readable.
   const L = 52, R = 10, T = 8, B = 40;
+  let clips = 0;
 
-  function lines(box, chart) {
-    [chart.W, chart.H] = chart.columns === 4 ? [270, 220] : [380, 270];
-    for (const panel of chart.panels) for (const s of panel.series) s.off = s.hidden;
-    legend(box, chart, () => paint());
-    const grid = node("div", { class: `panels ${{ 2: "two", 4: "four" }[chart.columns] || ""}` }, box);
+  // What can be switched on and off: series, and vertical lines.
+  const entries = (panel) => [...panel.series, ...(panel.lines || [])];
+
+  // `switched` remembers, by name, what the reader switched, also where one chart takes the place of another.
+  function lines(box, chart, switched) {
+    const alone = chart.panels.length === 1;
+    [chart.W, chart.H] = chart.columns === 4 ? [270, 220] : alone && box.clientWidth > 700 ? [860, 340] : [380, 270];
+    for (const panel of chart.panels) for (const s of entries(panel)) s.off = switched.has(s.name) ? switched.get(s.name) : Boolean(s.hidden);
+    legend(box, chart, switched, () => paint());
+    const layout = alone ? "one" : { 2: "two", 4: "four" }[chart.columns] || "";
+    const grid = node("div", { class: `panels ${layout}` }, box);
     const holders = chart.panels.map((panel) => {
       const holder = node("div", { class: "panel" }, grid);
       node("h3", {}, holder, panel.title);
       return [panel, node("svg", { viewBox: `0 0 ${chart.W} ${chart.H}`, role: "img", "aria-label": `${chart.title}: ${panel.title}` }, holder)];
     });
-    node("p", { class: "note" }, box, `Band: ${chart.band}. Hover or touch for numbers; names switch lines on and off.`);
+    node("p", { class: "note" }, box, `Size: ${chart.size}. Band: ${chart.band}. Hover or touch for numbers; names switch lines on and off.`);
     const paint = () => {
       for (const [panel, svg] of holders) {
         svg.replaceChildren();
@@ -99,19 +106,20 @@
     paint();
   }
 
-  function legend(box, chart, changed) {
+  function legend(box, chart, switched, changed) {
     const names = new Map();
-    for (const panel of chart.panels) for (const s of panel.series) if (!names.has(s.name)) names.set(s.name, s);
+    for (const panel of chart.panels) for (const s of entries(panel)) if (!names.has(s.name)) names.set(s.name, s);
     const bar = node("div", { class: "legend", role: "group", "aria-label": "lines" }, box);
     for (const [name, first] of names) {
-      const button = node("button", { type: "button", "aria-pressed": String(!first.hidden) }, bar);
+      const button = node("button", { type: "button", "aria-pressed": String(!first.off) }, bar);
       const swatch = node("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }, button);
       node("path", { d: "M0 4H26", stroke: first.colour, "stroke-width": 3, "stroke-dasharray": first.dash, class: "series" }, swatch);
       button.append(name);
       button.addEventListener("click", () => {
         const on = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(on));
-        for (const panel of chart.panels) for (const s of panel.series) if (s.name === name) s.off = !on;
+        switched.set(name, !on);
+        for (const panel of chart.panels) for (const s of entries(panel)) if (s.name === name) s.off = !on;
         changed();
       });
     }
@@ -120,9 +128,7 @@
   function one(svg, chart, panel, sharing) {
     const { W, H } = chart;
     const x = scale(...range([panel], "x", chart.logx), L, W - R, chart.logx);
-    const y = scale(...(chart.ylim || range(sharing, "y", chart.logy)), H - B, T, chart.logy);
-    const inside = y.at;
-    y.at = (v) => Math.max(T, Math.min(H - B, inside(v)));
+    const y = scale(...(panel.ylim || chart.ylim || range(sharing, "y", chart.logy)), H - B, T, chart.logy);
     for (const v of x.ticks) {
       node("line", { x1: x.at(v), x2: x.at(v), y1: T, y2: H - B, class: "rule" }, svg);
       const anchor = x.at(v) > W - R - 12 ? "end" : "middle";
@@ -138,7 +144,11 @@
     node("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(10 ${(T + H - B) / 2}) rotate(-90)` }, svg, chart.ylabel);
     const good = (v) => v !== null && v !== undefined && (!chart.logy || v > 0);
     const shown = panel.series.filter((s) => !s.off);
-    for (const s of shown) band(svg, s, x, y, chart);
+    // What leaves the axes is cut there, not drawn along their edge.
+    const clip = `clip${(clips += 1)}`;
+    node("rect", { x: L, y: T, width: W - L - R, height: H - B - T }, node("clipPath", { id: clip }, node("defs", {}, svg)));
+    const inner = node("g", { "clip-path": `url(#${clip})` }, svg);
+    for (const s of shown) band(inner, s, x, y, chart);
     for (const s of shown) {
       let d = "", pen = false;
       s.x.forEach((v, i) => {
@@ -146,13 +156,16 @@
         d += `${pen ? "L" : "M"}${x.at(v).toFixed(1)} ${y.at(s.mean[i]).toFixed(1)}`;
         pen = true;
       });
-      node("path", { d, fill: "none", stroke: s.colour, "stroke-width": 1.8, "stroke-dasharray": s.dash, class: "series" }, svg);
+      node("path", { d, fill: "none", stroke: s.colour, "stroke-width": 1.8, "stroke-dasharray": s.dash, class: "series" }, inner);
     }
     for (const m of panel.marks || []) {
       node("line", { x1: L, x2: W - R, y1: y.at(m.y), y2: y.at(m.y), class: "mark" }, svg);
       node("text", { x: W - R - 2, y: y.at(m.y) - 4, "text-anchor": "end" }, svg, m.name);
     }
-    for (const m of panel.lines || []) node("line", { x1: x.at(m.x), x2: x.at(m.x), y1: T, y2: H - B, class: "mark" }, svg);
+    for (const m of (panel.lines || []).filter((line) => !line.off)) {
+      node("rect", { x: x.at(m.low), y: T, width: x.at(m.high) - x.at(m.low), height: H - B - T, fill: m.colour, opacity: 0.1 }, inner);
+      node("line", { x1: x.at(m.x), x2: x.at(m.x), y1: T, y2: H - B, stroke: m.colour, "stroke-dasharray": m.dash, class: "vertical" }, inner);
+    }
     hover(svg, chart, panel, shown, x);
   }
 
@@ -163,7 +176,7 @@
     s.x.forEach((v, i) => {
       if (s.high[i] === null || (logy && s.high[i] <= 0) || !Number.isFinite(x.at(v))) return;
       up.push(`${x.at(v).toFixed(1)} ${y.at(s.high[i]).toFixed(1)}`);
-      down.unshift(`${x.at(v).toFixed(1)} ${(logy && s.low[i] <= 0 ? floor : Math.min(y.at(s.low[i]), floor)).toFixed(1)}`);
+      down.unshift(`${x.at(v).toFixed(1)} ${(logy && s.low[i] <= 0 ? floor : y.at(s.low[i])).toFixed(1)}`);
     });
     if (up.length) node("path", { d: `M${[...up, ...down].join("L")}Z`, fill: s.colour, opacity: 0.16, class: "series" }, svg);
   }
@@ -187,7 +200,7 @@
       cursor.setAttribute("x1", x.at(at));
       cursor.setAttribute("x2", x.at(at));
       cursor.setAttribute("visibility", "visible");
-      for (const m of panel.lines || []) rows.push([0, [null, `${m.name}: ${number(m.x)}`]]);
+      for (const m of panel.lines || []) if (!m.off) rows.push([0, [null, `${m.name}: ${number(m.x)} [${number(m.low)}, ${number(m.high)}]`]]);
       show(event, `${chart.xlabel} ${number(at)}`, rows.map((row) => row[1]));
     });
     area.addEventListener("pointerleave", () => { cursor.setAttribute("visibility", "hidden"); hide(); });
@@ -235,12 +248,12 @@
       }
     };
     slider.addEventListener("input", paint);
-    node("p", { class: "note" }, box, "Shade: square root of the share of visits in the window, mean over seeds. Drag the slider through time.");
+    node("p", { class: "note" }, box, `Size: ${chart.size}. Shade: square root of the share of visits in the window, mean over seeds. Drag the slider through time.`);
     paint();
   }
 
   // Choice -----------------------------------------------------------------------------------------------------------
-  function choice(box, chart) {
+  function choice(box, chart, switched) {
     const bar = node("div", { class: "options", role: "group", "aria-label": chart.label }, box);
     const inner = node("div", {}, box);
     const buttons = chart.options.map((option, i) => {
@@ -248,16 +261,16 @@
       button.addEventListener("click", () => {
         buttons.forEach((other, j) => other.setAttribute("aria-pressed", String(i === j)));
         inner.replaceChildren();
-        draw(inner, chart.charts[i]);
+        draw(inner, chart.charts[i], switched);
       });
       return button;
     });
     bar.prepend(`${chart.label}: `);
-    draw(inner, chart.charts[0]);
+    draw(inner, chart.charts[0], switched);
   }
 
-  function draw(box, chart) {
-    ({ lines, heat, choice })[chart.type](box, chart);
+  function draw(box, chart, switched = new Map()) {
+    ({ lines, heat, choice })[chart.type](box, chart, switched);
   }
 
   for (const box of document.querySelectorAll("[data-chart]")) {
@@ -266,12 +279,18 @@
 
   // Claims and theme -------------------------------------------------------------------------------------------------
   const tiles = document.querySelectorAll(".tile");
-  tiles.forEach((tile) => tile.addEventListener("click", () => {
+  function filter(tile) {
     tiles.forEach((other) => other.setAttribute("aria-pressed", String(other === tile)));
     for (const row of document.querySelectorAll(".claims tbody tr")) {
       row.hidden = tile.dataset.verdict !== "" && row.dataset.verdict !== tile.dataset.verdict;
     }
-  }));
+  }
+  tiles.forEach((tile) => tile.addEventListener("click", () => filter(tile)));
+  // A link to a claim that the filter hides shows all claims again. On click, before the browser looks for its target.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#claim-"]');
+    if (link && document.getElementById(link.hash.slice(1)).hidden) filter(document.querySelector(".tile.all"));
+  });
   document.getElementById("theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
