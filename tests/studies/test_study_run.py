@@ -93,7 +93,8 @@ def test_a_directory_with_other_runs_gives_what_an_empty_one_gives(tmp_path: Pat
 def test_tuning_halves_and_takes_all_environments_of_a_class(tmp_path: Path) -> None:
     """By hand: seven settings on one seed for each MDP, the best three on two, the best two on four."""
     grid = tuple(f"q_learning:epsilon={e},learning_rate=0.5" for e in (1.0, 0.7, 0.5, 0.3, 0.1, 0.05, 0.02))
-    cell = Cell("class", CLASS, steps=150, tuning=(1, 2, 4), families=("q_learning",))
+    apart = ("priormdp:3,2,seed=0", "priormdp:3,2,seed=7")  # the first alone would choose another setting
+    cell = Cell("class", apart, steps=150, tuning=(1, 2, 4), families=("q_learning",))
     design = Design("d", (cell,), (Family("q_learning", grid),))
     chosen = tune(design, tmp_path, workers=0)
     table = load(tmp_path).finals
