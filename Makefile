@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: $(VENV)/.installed
-	$(BIN)/steering reproduce all --quick --out results/reproduction
+	$(BIN)/steering reproduce all --quick
 
 compare: $(VENV)/.installed
 	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \

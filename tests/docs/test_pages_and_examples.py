@@ -23,6 +23,8 @@ PAGES = [
         "docs/agents.md",
         "docs/architecture.md",
         "docs/method.md",
+        "docs/planning.md",
+        "docs/reproduction.md",
         "docs/add_an_agent.md",
         "docs/add_an_environment.md",
     )
