@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from claims_made_up import DEEPSEA, ENVIRONMENTS, NOISE, PRIOR, SPARSITY, Case
 from claims_made_up_beliefs import BELIEFS, DEFAULT_ONLY, DIRECTED, THEORY, bayesian, bounds, rates
-from reproduction_small import small_source
+from reproduction_small import SMALL, small_source
 
 from steering.reproduction.claims.comparisons import ahead
 from steering.reproduction.claims.rule import Claim, Verdict
 from steering.reproduction.claims.weight import WeightRuns, weight_claims
 from steering.reproduction.plan import CHAPTERS
+from steering.reproduction.run import Finished, Reproduction, _write_numbers
 from steering.reproduction.scale import VARIANTS
 
 CASES = [*DEEPSEA, *ENVIRONMENTS, *SPARSITY, *PRIOR, *BELIEFS, *DIRECTED, *THEORY]
@@ -69,6 +73,14 @@ def test_every_claim_of_every_chapter_is_tried_here() -> None:
     assert {claim.name for claim in claims if claim.untestable} == UNTESTABLE
     assert {claim.name for claim in claims if claim.control} == {"deepsea-control", "prior-control"}
     assert {claim.name for claim in claims if claim.timing} == {"cost", "ids-intractable"}
+
+
+def test_times_are_not_among_the_numbers_that_must_not_change(tmp_path: Path) -> None:
+    claims = [named(DEEPSEA[0].build(dict.fromkeys(VARIANTS, 0.4)), name) for name in ("cost", "deepsea-low")]
+    _write_numbers(Reproduction(tmp_path, SMALL, [Finished(CHAPTERS["regret"], {}, [], [], claims)]))
+    numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
+    assert list(numbers["claims"]) == ["deepsea-low"]
+    assert "cost" in (tmp_path / "claims.csv").read_text(encoding="utf-8")
 
 
 def test_what_only_proofs_decide_says_so() -> None:

@@ -80,7 +80,7 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
         json.dumps(chart, allow_nan=False)
         assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
     for claim in chapter.claims(source, tables):
-        assert claim.decision
+        assert claim.decision[1], "every verdict has a reason"
 
 
 def single_charts(charts: list[Chart]) -> list[Chart]:
