@@ -1,13 +1,14 @@
 """Sweep files: what they expand to, and errors that are all listed with their place and the nearest name."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from steering.errors import SteeringError
-from steering.experiments.sweep_file import SweepError, parse_toml, read_sweep
+from steering.experiments.sweep_file import SweepError, parse_toml, read_sweep, saved, saved_plan, saved_sweep
 
 GOOD = """
 name = "good"
@@ -144,6 +145,72 @@ sedes = 3
         "line 3, agents:",
     ):
         assert part in joined, part
+
+
+def test_an_error_of_shape_hides_no_other():
+    found = errors(
+        """
+environments = [
+  "deepsea:4",   # a comment, with [ and "
+  3,
+  { name = "deepsea", n = [5, 6] },
+  { name = "depsea", n = 3 },
+]
+agents = ["psrl"]
+seeds = [1, 1]
+stepz = 5
+[record]
+points = "x"
+extra = ["valuegap"]
+[[blocks]]
+agents = ["psrrl"]
+[[blocks]]
+environments = ["riverswm:6"]
+steps = "a"
+"""
+    )
+    places = [error.partition(":")[0] for error in found]
+    assert sorted(places) == [
+        "line 10, stepz",
+        "line 12, record.points",
+        "line 13, record.extra",
+        "line 15, blocks[0].agents[0]",
+        "line 17, blocks[1].environments[0]",
+        "line 18, blocks[1].steps",
+        "line 4, environments[1]",
+        "line 6, environments[3]",
+        "line 9, seeds",
+    ]
+
+
+def test_what_was_taken_out_is_not_called_missing():
+    assert [error.partition(":")[0] for error in errors('environments = 3\nagents = ["psrl"]')] == [
+        "line 1, environments"
+    ]
+    assert [error.partition(":")[0] for error in errors("agents = [1]\nblocks = [2]")] == [
+        "line 1, agents[0]",
+        "line 2, blocks[0]",
+    ]
+    with pytest.raises(SweepError, match=r"agents\[0\]: it should be a text or a table, not None"):
+        read_sweep({"environments": ["deepsea:4"], "agents": [None]})
+
+
+def test_a_pipe_or_a_device_is_no_sweep_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    for path in (tmp_path / "pipe.toml", "/dev/zero", tmp_path):
+        with pytest.raises(SteeringError, match="not a regular file"):
+            read_sweep(path)
+
+
+def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():
+    sweep = read_sweep({"environments": ["deepsea:4"], "agents": ["psrl"], "seeds": [4, 2]})
+    data = json.loads(json.dumps(saved(sweep)))
+    assert list(saved_plan(data).keys()) == list(sweep.plan.keys())
+    assert list(saved_sweep(data).plan.keys()) == list(sweep.plan.keys())
+    description = {key: value for key, value in data.items() if key != "plan"}
+    assert list(saved_plan(description).keys()) == list(sweep.plan.keys())
+    elsewhere = {**data, "environments": ["gym:Nowhere-v0"]}
+    assert list(saved_plan(elsewhere).keys()) == list(sweep.plan.keys())
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, print_json
+from steering.cli.common import (
+    EXIT_CELLS_FAILED,
+    EXIT_DISK_FULL,
+    EXIT_INTERRUPTED,
+    JsonFlag,
+    err,
+    out,
+    plural,
+    print_json,
+    visible,
+)
 
 if TYPE_CHECKING:
     from steering.experiments.engine import Report
     from steering.experiments.sweep_file import Sweep
 
-EXIT_CELLS_FAILED = 3
-EXIT_DISK_FULL = 4
 PLAIN_SECONDS = 10.0
 
 Workers = Annotated[
@@ -73,7 +83,7 @@ def sweep_command(
     steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
 
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
-    2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
+    1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
     from steering.experiments.cells import parse_shard
     from steering.experiments.executors import Setup
@@ -105,11 +115,11 @@ def retry(
     Example: steering retry results/deepsea --memory-limit 4000
     """
     from steering.experiments.executors import Setup
-    from steering.experiments.sweep_file import read_sweep
+    from steering.experiments.sweep_file import saved_sweep
     from steering.results.store import Store
 
     Setup(tuple(imports or ())).do()
-    wanted = read_sweep(Store(directory).read_sweep())
+    wanted = saved_sweep(Store(directory).read_sweep())
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
     _run(wanted, directory, as_json, retry_failed=True, **options)
@@ -136,13 +146,11 @@ def status(directory: Annotated[Path, typer.Argument(help="Results directory.")]
     out.print(table)
     for one in now["failures"][:20]:
         where = f"{one['environment']}, {one['agent']}, seed {one['seed']}"
-        out.print(
-            f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", markup=False, soft_wrap=True
-        )
+        out.print(f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", soft_wrap=True)
     for name, reason in now["problems"][:20]:
-        out.print(f"not a whole shard: {name}: {reason}", markup=False, soft_wrap=True)
+        out.print(f"not a whole shard: {name}: {reason}", soft_wrap=True)
     if len(now["versions"]) > 1:
-        out.print(f"computed by different versions: {', '.join(now['versions'])}", markup=False)
+        out.print(f"computed by different versions: {', '.join(now['versions'])}")
 
 
 def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
@@ -150,12 +158,18 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     from steering.experiments.estimate import estimate_seconds
     from steering.results.store import Store
 
-    done = Store(directory).scan().keys if (directory / "shards").is_dir() else set()
+    done: set[bytes] = set()
+    failed: set[bytes] = set()
+    if (directory / "shards").is_dir():
+        store = Store(directory)
+        done = store.scan().keys
+        failed = store.failures().keys() - done
     part = part or Shard()
     mine = [(i, key) for i, key in enumerate(wanted.plan.keys()) if i in part]
-    pending = [i for i, key in mine if key not in done]
-    cores = workers or len(os.sched_getaffinity(0))
-    seconds = estimate_seconds(wanted.plan, pending) if pending else 0.0
+    pending = [i for i, key in mine if key not in done and key not in failed]
+    quarantined = sum(key in failed for _, key in mine)
+    cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
+    seconds, unknown = estimate_seconds(wanted.plan, pending)
     rows = [
         {
             "environment": g.config["environment"],
@@ -166,7 +180,8 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
         for g in wanted.plan.groups
     ]
     if as_json:
-        known = {"cells": len(mine), "done": len(mine) - len(pending), "pending": len(pending), "workers": cores}
+        known = {"cells": len(mine), "done": len(mine) - len(pending) - quarantined, "failed": quarantined}
+        known |= {"pending": len(pending), "workers": cores, "failed_trials": len(unknown)}
         print_json({**known, "seconds": seconds / cores, "groups": rows})
         return
     table = Table("environment", "agent", "steps", "seeds", title=wanted.name or "sweep", title_justify="left")
@@ -175,10 +190,11 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     out.print(table)
     if len(rows) > 50:
         out.print(f"... and {len(rows) - 50} more pairs of environment and agent")
-    out.print(
-        f"{len(mine)} cells, {len(mine) - len(pending)} done, {len(pending)} to run: about {clock(seconds / cores)} "
-        f"on {cores} worker(s)."
-    )
+    held = f", {quarantined} failed before (steering retry runs them)" if quarantined else ""
+    count = f"{len(mine)} cells, {len(mine) - len(pending) - quarantined} done{held}, {len(pending)} to run"
+    out.print(f"{count}: about {clock(seconds / cores)} on {plural(cores, 'worker')}.", soft_wrap=True)
+    for where, message in unknown[:5]:
+        out.print(f"a trial of {where} failed, so its time is a guess: {message}", soft_wrap=True)
 
 
 def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
@@ -191,12 +207,12 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
         with Display() as display:
             report = sweep(wanted, directory, watch=display.show, **options)
     except DiskFull as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(visible(f"error: {error}"), file=sys.stderr)
         raise typer.Exit(EXIT_DISK_FULL) from None
     except KeyboardInterrupt:
         print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    _summary(report, time.monotonic() - began, as_json)
+    _summary(report, time.monotonic() - began, as_json, options.get("imports", ()))
     if report.failed:
         raise typer.Exit(EXIT_CELLS_FAILED)
 
@@ -205,7 +221,7 @@ def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _summary(report: Report, seconds: float, as_json: bool) -> None:
+def _summary(report: Report, seconds: float, as_json: bool, imports: Sequence[str]) -> None:
     if as_json:
         known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending")}
         print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
@@ -213,11 +229,12 @@ def _summary(report: Report, seconds: float, as_json: bool) -> None:
     text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {clock(seconds)}"
     out.print(f"{text}; {report.retried} tried again; {len(report.failed)} failed.", highlight=False)
     for name, reason in report.set_aside:
-        out.print(f"set aside: {name}: {reason}", markup=False, soft_wrap=True)
+        out.print(f"set aside: {name}: {reason}", soft_wrap=True)
     for key, message in list(report.failed.items())[:20]:
-        out.print(f"failed: {key}: {message}", markup=False, soft_wrap=True)
+        out.print(f"failed: {key}: {message}", soft_wrap=True)
     if report.failed:
-        out.print(f"tracebacks are in {report.directory / 'failed'}; try again with: steering retry {report.directory}")
+        again = shlex.join(["steering", "retry", str(report.directory), *(f"--import={name}" for name in imports)])
+        out.print(f"tracebacks are in {report.directory / 'failed'}; try again with: {again}", soft_wrap=True)
     out.print(
         f"results: {report.directory} (steering summary, steering plot, or steering.load in Python)", soft_wrap=True
     )
@@ -236,7 +253,12 @@ class Display:
             TimeRemainingColumn,
         )
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         self._bar = Progress(*columns, TimeRemainingColumn(), console=err, disable=not err.is_terminal)
         self._task = self._bar.add_task("cells", total=None)
         self._last = 0.0

@@ -12,38 +12,48 @@ from steering.experiments.compute import pack_batch, run_batch
 
 TRIAL_STEPS = 200
 BUDGET_SECONDS = 10.0
+GUESSED_STEP_SECONDS = 20e-6
 
 
-def estimate_seconds(plan: Plan, pending: Iterable[int]) -> float:
-    """Seconds of one core that some cells will take.
+def estimate_seconds(plan: Plan, pending: Iterable[int]) -> tuple[float, list[tuple[str, str]]]:
+    """Seconds of one core that some cells will take, and the trials that failed: (what, message).
 
     A trial of up to 200 steps gives the time of a step for as many groups as fit in ten seconds; groups without a
-    trial take the mean of those with the same agent, or of all.
+    trial, or whose trial failed, take the mean of those with the same agent, or of all.
     """
     counts: dict[int, int] = defaultdict(int)
     for cell in pending:
         counts[plan.locate(cell)[0]] += 1
     known: dict[int, float] = {}
+    failed: list[tuple[str, str]] = []
     by_agent: dict[str, list[float]] = defaultdict(list)
     began = time.monotonic()
     for number in counts:
-        if known and time.monotonic() - began > BUDGET_SECONDS:
+        if (known or failed) and time.monotonic() - began > BUDGET_SECONDS:
             break
-        known[number] = _step_seconds(plan.groups[number].config)
-        by_agent[plan.groups[number].config["agent"]].append(known[number])
+        config = plan.groups[number].config
+        seconds = _step_seconds(config)
+        if isinstance(seconds, str):
+            failed.append((f"{config['environment']} with {config['agent']}", seconds))
+            continue
+        known[number] = seconds
+        by_agent[config["agent"]].append(seconds)
     everything = [value for values in by_agent.values() for value in values]
     total = 0.0
     for number, count in counts.items():
         config = plan.groups[number].config
-        alike = by_agent.get(config["agent"]) or everything
+        alike = by_agent.get(config["agent"]) or everything or [GUESSED_STEP_SECONDS]
         total += count * int(config["steps"]) * known.get(number, sum(alike) / len(alike))
-    return total
+    return total, failed
 
 
-def _step_seconds(config: Any) -> float:
+def _step_seconds(config: Any) -> float | str:
+    """Seconds of a step, or why a trial failed."""
     steps = min(int(config["steps"]), TRIAL_STEPS)
     trial = Group({**config, "steps": steps, "record": {**config["record"], "extra": []}}, (0, 1))
     run_batch(pack_batch([(trial, [0])]))  # the first may wait for the compiler
     began = time.monotonic()
-    run_batch(pack_batch([(trial, [1])]))
+    outcome = run_batch(pack_batch([(trial, [1])]))
+    if outcome.failures:
+        return outcome.failures[0].message
     return (time.monotonic() - began) / steps

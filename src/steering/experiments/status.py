@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from steering.experiments.journal import read_events, recent_rate
-from steering.experiments.sweep_file import read_sweep
+from steering.experiments.sweep_file import saved_plan
 from steering.results.store import Store
 
 MAX_FAILURES = 1000
@@ -24,7 +24,7 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
         shards, bytes, versions.
     """
     store = Store(directory)
-    plan = read_sweep(store.read_sweep()).plan
+    plan = saved_plan(store.read_sweep())
     found = store.scan()
     failures = store.failures()
     done = 0

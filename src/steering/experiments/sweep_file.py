@@ -16,9 +16,12 @@ the top of the file. All errors are listed at once, each with its line or key an
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import dataclasses
 import difflib
 import itertools
+import json
 import math
 import re
 import tomllib
@@ -35,6 +38,8 @@ from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.experiments.cells import Group, Plan, Record, Seeds, configuration
 from steering.experiments.recording import RECORDS
+from steering.experiments.toml_lines import Lines, Where
+from steering.results.plans import read_plan, with_plan, without_plan
 
 MAX_FILE_BYTES = 1 << 18
 MAX_LINE = 4000
@@ -44,10 +49,10 @@ MAX_STEPS = 100_000_000
 MAX_SEED = 2**63 - 1
 MAX_ERRORS = 50
 
-Where = tuple[str | int, ...]
 Count = Annotated[int, Field(ge=1, le=MAX_STEPS)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
-Item = str | dict[str, Any]
+Item = str | dict[str, Any] | None
+"""None stands for an item of the wrong shape, which was reported, while the others are checked."""
 
 
 class SweepError(SteeringError):
@@ -125,17 +130,39 @@ def read_sweep(source: str | Path | Mapping[str, Any] | Sweep) -> Sweep:
     if isinstance(source, Sweep):
         return source
     if isinstance(source, Mapping):
-        return parse_sweep(dict(source), "the sweep", _Lines(""))
+        return parse_sweep(dict(source), "the sweep", Lines(""))
     path = Path(source)
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        if path.exists() and not path.is_file():
+            raise SteeringError(f"{path} is not a regular file; a sweep is a TOML file.")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
             raise SteeringError(f"{path} has more than {MAX_FILE_BYTES} bytes; a sweep file is far smaller.")
-        text = path.read_bytes().decode()
+        text = content.decode()
     except OSError as error:
         raise SteeringError(f"the sweep file {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise SteeringError(f"{path} is not UTF-8 text (byte {error.start}); a sweep is a TOML file.") from None
     return parse_toml(text, str(path))
+
+
+def saved(sweep: Sweep) -> dict[str, Any]:
+    """What a results directory keeps of a sweep: its description, and its plan in full."""
+    return with_plan(sweep.description, [(group.text, group.seeds) for group in sweep.plan.groups])
+
+
+def saved_sweep(data: Mapping[str, Any]) -> Sweep:
+    """The sweep that `saved` described, checked again: its environments are made."""
+    return read_sweep(without_plan(data))
+
+
+def saved_plan(data: Mapping[str, Any]) -> Plan:
+    """The plan that `saved` kept, without making an environment; made again from the description if there is none."""
+    groups = read_plan(data)
+    if groups is None:
+        return saved_sweep(data).plan
+    return Plan(Group(json.loads(text), seeds) for text, seeds in groups)
 
 
 def parse_toml(text: str, source: str = "the sweep") -> Sweep:
@@ -148,17 +175,16 @@ def parse_toml(text: str, source: str = "the sweep") -> Sweep:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise SweepError([f"not valid TOML: {reason}"], source) from None
-    return parse_sweep(data, source, _Lines(text))
+    return parse_sweep(data, source, Lines(text))
 
 
-def parse_sweep(data: dict[str, Any], source: str, lines: _Lines) -> Sweep:
+def parse_sweep(data: dict[str, Any], source: str, lines: Lines) -> Sweep:
     """Check a sweep given as a dictionary."""
     check = _Check(lines)
     try:
         table = SweepTable.model_validate(data)
     except ValidationError as error:
-        bad = {one["loc"][0] for one in error.errors(include_url=False)}
-        check.sound_part({key: value for key, value in data.items() if key not in bad})
+        check.sound_part(data, [one["loc"] for one in error.errors(include_url=False)])
         raise SweepError([*_structure_errors(error, lines), *check.errors], source) from None
     except RecursionError:
         raise SweepError(["it is nested too deeply"], source) from None
@@ -172,22 +198,27 @@ def parse_sweep(data: dict[str, Any], source: str, lines: _Lines) -> Sweep:
 class _Check:
     """Expands the blocks of a sweep and collects every error on the way."""
 
-    def __init__(self, lines: _Lines) -> None:
+    def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.errors: list[str] = []
         self._made: dict[tuple[str, str], Any] = {}
         self._cells = 0
+        self._removed: set[Where] = set()
 
-    def sound_part(self, data: dict[str, Any]) -> None:
-        """Look for errors in what is left of a sweep whose other keys have the wrong shape."""
-        for kind, key in (("environment", "environments"), ("agent", "agents")):
-            self._items(kind, data.get(key) or [], (key,))
+    def sound_part(self, data: dict[str, Any], wrong: Iterable[Where]) -> None:
+        """Look for errors in what is left of a sweep without the places of the wrong shape."""
+        rest = copy.deepcopy(data)
+        for where in wrong:
+            self._removed.add(_remove(rest, where))
+        with contextlib.suppress(ValidationError, RecursionError):
+            self.groups(SweepTable.model_validate(rest))
 
     def groups(self, table: SweepTable) -> list[Group]:
         groups: list[Group] = []
         parts: list[tuple[Block, Where]] = [(table, ())]
         if table.blocks is not None:
-            self.sound_part({"environments": table.environments, "agents": table.agents})
+            for kind in ("environment", "agent"):
+                self._items(kind, getattr(table, f"{kind}s") or [], (f"{kind}s",))
             parts = [(block, ("blocks", i)) for i, block in enumerate(table.blocks)]
         for block, where in parts:
             groups.extend(self._block(block, table, where, len(groups)))
@@ -200,7 +231,8 @@ class _Check:
 
         missing = [key for key in ("environments", "agents") if inherited(key)[0] is None]
         for key in missing:
-            self._error((*where, key), "missing: a sweep needs at least one of them")
+            if self._removed.isdisjoint({(key,), where, (*where, key)}):
+                self._error((*where, key), "missing: a sweep needs at least one of them")
         record, at = inherited("record")
         kept = self._record(record or RecordTable(), (*at, "extra"))
         seeds = self._seeds(*inherited("seeds"))
@@ -250,9 +282,12 @@ class _Check:
         made = []
         for i, item in enumerate(items):
             at = (*where, i)
-            text = item if isinstance(item, str) else None
+            if item is None:
+                if at not in self._removed:
+                    self._error(at, "it should be a text or a table, not None")
+                continue
             for name, options in [(item, {})] if isinstance(item, str) else self._variants(item, at):
-                thing = self._make(kind, str(name), options, at, text)
+                thing = self._make(kind, str(name), options, at)
                 if thing is not None:
                     made.append((thing, at))
         return made
@@ -278,7 +313,7 @@ class _Check:
             return []
         return [(name, dict(zip(grid, values, strict=True))) for values in itertools.product(*grid.values())]
 
-    def _make(self, kind: str, name: str, options: dict[str, Any], where: Where, text: str | None) -> Any:
+    def _make(self, kind: str, name: str, options: dict[str, Any], where: Where) -> Any:
         cache = (kind, repr((name, options)))
         if cache not in self._made:
             try:
@@ -288,16 +323,40 @@ class _Check:
                     self._made[cache] = canonical_environment(name, options)
             except SteeringError as error:
                 self._made[cache] = None
-                self._error(where, str(error).rstrip("."), text)
+                self._error(where, str(error).rstrip("."))
             except (TypeError, ValueError, OverflowError, MemoryError) as error:
                 self._made[cache] = None
-                self._error(where, f"{kind} '{name}' cannot be made: {error}", text)
+                self._error(where, f"{kind} '{name}' cannot be made: {error}")
         return self._made[cache]
 
-    def _error(self, where: Where, reason: str, text: str | None = None) -> None:
-        message = f"{self.lines.place(where, text)}: {reason}"
+    def _error(self, where: Where, reason: str) -> None:
+        message = f"{self.lines.place(where)}: {reason}"
         if message not in self.errors:
             self.errors.append(message)
+
+
+def _remove(data: dict[str, Any], where: Where) -> Where:
+    """Take out what pydantic found wrong: the innermost key, or item of environments or agents; returns its place."""
+    parent: Any = data
+    place: Where = ()
+    cut: tuple[Any, Any, Where] | None = None
+    for part in where:  # ends where pydantic appends the alternative that it tried
+        if isinstance(parent, dict) and part in parent:
+            cut = (parent, part, (*place, part))
+        elif isinstance(parent, list) and isinstance(part, int) and part < len(parent):
+            if place[-1] in ("environments", "agents", "blocks"):
+                cut = (parent, part, (*place, part))
+        else:
+            break
+        parent, place = parent[part], (*place, part)
+    if cut is None:
+        return place
+    holder, key, at = cut
+    if isinstance(holder, dict):
+        del holder[key]
+    else:
+        holder[key] = {} if at[-2] == "blocks" else None
+    return at
 
 
 def canonical_environment(name: str, options: dict[str, Any]) -> Environment:
@@ -330,7 +389,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 _MODELS: dict[str, type[BaseModel]] = {"record": RecordTable, "blocks": Block, "seeds": SeedRange}
 
 
-def _structure_errors(error: ValidationError, lines: _Lines) -> list[str]:
+def _structure_errors(error: ValidationError, lines: Lines) -> list[str]:
     """Errors of the wrong shape, one for each place: of the alternatives of a value only the most fitting is shown."""
     found: dict[Where, str] = {}
     for one in error.errors(include_url=False, include_context=False):
@@ -351,37 +410,3 @@ def _structure_errors(error: ValidationError, lines: _Lines) -> list[str]:
 
 
 _ALTERNATIVES = {"int", "str", "dict", "SeedRange", "constrained-int", "function-after", "list"}
-
-
-class _Lines:
-    """Finds the line of a key in TOML text, for error messages; a key that is not found is named alone."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text.splitlines()
-        self._lines: dict[Where, int] = {}
-        table: Where = ()
-        counts: dict[str, int] = {}
-        for number, line in enumerate(self._text, start=1):
-            header = re.match(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]", line)
-            key = re.match(r"\s*([\w\-]+)\s*=", line)
-            if header:
-                table = tuple(header[2].split("."))
-                if header[1] == "[[":
-                    counts[header[2]] = counts.get(header[2], -1) + 1
-                    table = (*table, counts[header[2]])
-                elif table[0] in counts:
-                    table = (table[0], counts[str(table[0])], *table[1:])
-                self._lines.setdefault(table, number)
-            elif key:
-                self._lines.setdefault((*table, key[1]), number)
-
-    def place(self, where: Where, text: str | None = None) -> str:
-        """Return "line 3, agents[1]" for a path such as ("agents", 1)."""
-        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
-        for end in range(len(where), 0, -1):
-            line = self._lines.get(where[:end])
-            if line is not None:
-                following = range(line, len(self._text) + 1) if text else ()
-                line = next((i for i in following if f'"{text}"' in self._text[i - 1]), line)
-                return f"line {line}, {name}"
-        return name or "the top level"

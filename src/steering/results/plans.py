@@ -1,0 +1,68 @@
+"""What a results directory was asked to hold, as it is kept in its sweep.json: configurations and their seeds.
+
+The configurations are there in full, so that whoever reads the directory (`status`, `summary`) can name its cells
+without making an environment: it may need modules or files that only the machine of the sweep has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Seeds = range | tuple[int, ...]
+Groups = list[tuple[str, Seeds]]
+
+MAX_BYTES = 32 << 20
+MAX_CELLS = 10_000_000
+PLAN = "plan"
+
+
+def configuration_id(text: str) -> str:
+    """Short name of a configuration (its canonical JSON): 12 hexadecimal digits."""
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def with_plan(description: Mapping[str, Any], groups: Groups) -> dict[str, Any]:
+    """The description of a sweep with its plan; a plan of more than 32 MB is left out and made again when needed."""
+    if sum(len(text) + 50 for text, _ in groups) > MAX_BYTES:
+        return dict(description)
+    return {**description, PLAN: [[text, _seeds_as_data(seeds)] for text, seeds in groups]}
+
+
+def without_plan(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The description alone."""
+    return {key: value for key, value in saved.items() if key != PLAN}
+
+
+def read_plan(saved: Mapping[str, Any]) -> Groups | None:
+    """Configurations and seeds of a plan; None where there is none, or something else in its place."""
+    try:
+        groups = [(_canonical(text), _seeds(seeds)) for text, seeds in saved[PLAN]]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return groups if sum(len(seeds) for _, seeds in groups) <= MAX_CELLS else None
+
+
+def _canonical(text: Any) -> str:
+    config = json.loads(text)
+    if not isinstance(config, dict) or not all(isinstance(config.get(key), str) for key in ("environment", "agent")):
+        raise ValueError("not a configuration")
+    return str(text)
+
+
+def _seeds_as_data(seeds: Seeds) -> Any:
+    return {"first": seeds.start, "count": len(seeds)} if isinstance(seeds, range) else list(seeds)
+
+
+def _seeds(data: Any) -> Seeds:
+    parts: Iterable[Any] = (data["first"], data["count"]) if isinstance(data, dict) else data
+    numbers = tuple(parts)
+    if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
+        raise ValueError("not seeds")
+    if not isinstance(data, dict):
+        return numbers
+    if numbers[1] > MAX_CELLS:
+        raise ValueError("too many seeds")
+    return range(numbers[0], numbers[0] + numbers[1])
