@@ -92,10 +92,11 @@ def test_catalogs_list_everything(capsys: pytest.CaptureFixture[str]) -> None:
     envs, agents = call(capsys, "envs").out, call(capsys, "agents").out
     for info in steering.list_envs():
         assert f"│ {info.name} " in envs
-        assert info.summary in envs
+        assert set(info.summary.split()) <= set(envs.split())
     for row in steering.list_agents():
         assert f"│ {row['name']} " in agents
         assert all(f"{key}=" in agents for key in row["options"])
+    assert max(len(line) for line in (envs + agents).splitlines()) <= 100, "a pipe gets lines that can be read"
 
 
 def test_catalogs_as_json(capsys: pytest.CaptureFixture[str]) -> None:

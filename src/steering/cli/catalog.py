@@ -12,6 +12,9 @@ from steering.cli.common import JsonFlag, out, print_json
 from steering.errors import unknown_name
 from steering.spec import describe_value
 
+PIPED_WIDTH = 100
+"""Columns of a catalog in a file or a pipe: its cells are prose, which nobody reads in lines of 400."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
@@ -106,7 +109,7 @@ def _catalog(title: str, second: str, rows: list[tuple[str, str, str]]) -> None:
     table.add_column("what it is", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    out.print(table)
+    out.print(table, width=out.width if out.is_terminal else min(out.width, PIPED_WIDTH))
 
 
 def _hint(text: str) -> None:
