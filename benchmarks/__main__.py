@@ -21,7 +21,10 @@ def names() -> list[str]:
 
 
 def main(wanted: list[str]) -> int:
-    """Run what is wanted, or everything; the exit code is 2 for an unknown name."""
+    """Run what is wanted, or everything; the exit code is 2 for an unknown name; `--help` lists the names."""
+    if {"-h", "--help"} & set(wanted):
+        print(f"{__doc__}\nBenchmarks: {', '.join(names())}.")
+        return 0
     unknown = [name for name in wanted if name not in names()]
     if unknown:
         print(f"unknown benchmark '{unknown[0]}'; choose from: {', '.join(names())}.", file=sys.stderr)
