@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -73,6 +74,29 @@ def stop(processes):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def descendants(pids):
+    """Process ids of the children of some processes, and of theirs, and so on."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
+                parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+    found, last = [], set(pids)
+    while last:
+        last = {pid for pid, parent in parents.items() if parent in last}
+        found.extend(last)
+    return found
+
+
+def alive(pid):
+    """Whether a process runs; one that ended and was not yet waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def command(*arguments, **options):

@@ -58,17 +58,25 @@ def test_shards_are_a_partition(of):
     assert sum(len(part) for part in parts) == 50
 
 
+def slurm(index, count, first=None, last=None, step=None):
+    """What SLURM tells a task of an array."""
+    told = {"ID": index, "COUNT": count, "MIN": first, "MAX": last, "STEP": step}
+    return {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in told.items() if value is not None}
+
+
 @pytest.mark.parametrize(
     ("text", "environ", "expected"),
     [
         ("2/5", {}, (2, 5)),
-        ("auto", {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "4"}, (4, 4)),
-        ("auto", {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_STEP": "2",
-                  "SLURM_ARRAY_TASK_COUNT": "3"}, (3, 3)),
+        ("auto", slurm(3, 4), (4, 4)),
+        ("auto", slurm(3, 3, 1, 3), (3, 3)),
+        ("auto", slurm(5, 4, 1, 7, 2), (3, 4)),
         ("auto/8", {"JOB_COMPLETION_INDEX": "0"}, (1, 8)),
         ("auto/8", {"SLURM_ARRAY_TASK_ID": "7"}, (8, 8)),
+        ("auto/16", slurm(3, 1, 3, 3), (4, 16)),  # one task submitted again: sbatch --array=3
+        ("auto/16", slurm(9, 3, 1, 9), (10, 16)),  # some of them: sbatch --array=1,5,9
     ],
-)  # fmt: skip
+)
 def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
     assert parse_shard(text, environ) == Shard(*expected)
 
@@ -76,7 +84,9 @@ def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
 @pytest.mark.parametrize(
     ("text", "environ"),
     [("0/5", {}), ("6/5", {}), ("x", {}), ("1/", {}), ("auto", {}), ("auto", {"JOB_COMPLETION_INDEX": "1"}),
-     ("auto", {"SLURM_ARRAY_TASK_ID": "3"}), ("auto/x", {"JOB_COMPLETION_INDEX": "1"})],
+     ("auto", {"SLURM_ARRAY_TASK_ID": "3"}), ("auto/x", {"JOB_COMPLETION_INDEX": "1"}),
+     ("auto", slurm(3, 1, 3, 3)), ("auto", slurm(9, 3, 1, 9)), ("auto", slurm(4, 4, 1, 7, 2)),
+     ("auto/16", slurm(16, 16, 1, 16)), ("auto/16", {"JOB_COMPLETION_INDEX": "-1"})],
 )  # fmt: skip
 def test_shards_that_make_no_sense(text, environ):
     with pytest.raises(InvalidOption, match="shard"):

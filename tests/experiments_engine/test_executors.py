@@ -1,15 +1,22 @@
 """One conformance suite for every executor: in this process, local processes, dask."""
 
 import json
+import os
 import signal
+import threading
 import time
 
 import pytest
-from engine_helpers import FAULTY, digests, faulty
+from engine_helpers import FAULTY, alive, digests, faulty, start_dask, stop
 
 import steering
-from steering.errors import InvalidOption, NotAvailable
-from steering.experiments.executors import Limits, Setup, make_executor
+from steering.errors import InvalidOption, NotAvailable, SteeringError
+from steering.experiments.compute import pack_batch, run_batch
+from steering.experiments.executors import Limits, Setup, dask, make_executor
+from steering.experiments.journal import read_events
+from steering.experiments.sweep_file import read_sweep
+from steering.mdp import io
+from steering.results import schema
 from steering.results.store import Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -77,7 +84,7 @@ def test_tables_do_not_depend_on_the_executor(place, small, tmp_path):
 
 
 FAULTS = {
-    "hang": ("time", "more than 2 s"),
+    "hang": ("time", "more than 4 s"),
     "kill": ("killed", "SIGKILL"),
     "exit": ("killed", "code 7"),
     "memory": ("memory", "MemoryError"),
@@ -93,7 +100,7 @@ def test_faults_that_take_a_worker_down_hurt_nobody_else(place, small, tmp_path)
     environments = ["deepsea:4", *(faulty(fault) for fault in FAULTS), "riverswim:3"]
     broken = {**small, "environments": environments, "agents": ["psrl"], "seeds": 2}
     report = steering.sweep(
-        broken, tmp_path / "a", retries=0, imports=FAULTY, time_limit=2.0, memory_limit=300, **place
+        broken, tmp_path / "a", retries=0, imports=FAULTY, time_limit=4.0, memory_limit=300, **place
     )
     assert (report.done, len(report.failed), report.pending) == (4, 10, 0)
     for record in Store(tmp_path / "a").failures().values():
@@ -117,9 +124,6 @@ def test_a_fault_that_happens_once_is_forgiven(place, small, tmp_path):
 
 def test_closing_ends_what_runs(small, tmp_path):
     executor = make_executor(2, None, Limits(), Setup(FAULTY))
-    from steering.experiments.compute import pack_batch
-    from steering.experiments.sweep_file import read_sweep
-
     Setup(FAULTY).do()
     plan = read_sweep({**small, "environments": [faulty("hang")], "agents": ["psrl"]}).plan
     for ticket in range(2):
@@ -128,35 +132,142 @@ def test_closing_ends_what_runs(small, tmp_path):
     pids = executor.pids
     executor.close()
     deadline = time.monotonic() + 5
-    while any(_alive(pid) for pid in pids):
+    while any(alive(pid) for pid in pids):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def _alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def test_a_dead_nursery_is_replaced(small, tmp_path):
-    import os
-
     executor = make_executor(1, None, Limits(), Setup())
-    from steering.experiments.compute import pack_batch
-    from steering.experiments.sweep_file import read_sweep
-
     plan = read_sweep(small).plan
     os.kill(executor._nursery._process.pid, signal.SIGKILL)
     executor._nursery._process.wait()
     executor.submit(1, pack_batch(plan.pieces([0])), 1)
-    outcomes = []
-    while not outcomes:
-        outcomes = executor.wait(5.0)
+    outcomes = wait_for(executor)
     executor.close()
     assert outcomes[0][1].rows == 1
+
+
+def test_a_file_that_changes_between_two_sweeps_is_read_again(place, tmp_path):
+    path = tmp_path / "mdp.json"
+    wanted = {"environments": [f"file:{path}"], "agents": ["psrl"], "steps": 60, "seeds": 3}
+    for number, size in enumerate((4, 6, 5)):
+        io.save(steering.make_env(f"deepsea:{size}").mdp, path)
+        report = steering.sweep(wanted, tmp_path / f"out-{number}", **place)
+        assert report.computed == 3
+        fresh = steering.run(f"file:{path}", "psrl", steps=60, seeds=3).regret()
+        assert steering.load(tmp_path / f"out-{number}").finals["realised_regret"].tolist() == fresh.tolist()
+
+
+def test_a_cell_fails_where_its_file_is_another_one(tmp_path):
+    path = tmp_path / "mdp.json"
+    io.save(steering.make_env("deepsea:4").mdp, path)
+    plan = read_sweep({"environments": [f"file:{path}"], "agents": ["psrl"], "steps": 20, "seeds": 2}).plan
+    batch = pack_batch(plan.pieces([0, 1]))
+    io.save(steering.make_env("deepsea:5").mdp, path)
+    outcome = run_batch(batch)
+    assert (outcome.rows, len(outcome.failures)) == (0, 2)
+    assert "another MDP here" in outcome.failures[0].message
+
+
+def test_a_batch_is_held_no_longer_than_asked(small):
+    """Each run takes some time, so with none to spare a batch gives back all but the first cell; `starting` is told."""
+    plan = read_sweep(small).plan
+    told = []
+    outcome = run_batch(pack_batch(plan.pieces(range(12)), 0.0), told.append)
+    assert (outcome.rows, outcome.lost, told) == (1, list(range(1, 12)), [0, 12])
+    rest = run_batch(pack_batch(plan.pieces(outcome.lost)))
+    assert (rest.rows, rest.lost) == (11, [])
+    keys = [key for part in (outcome, rest) for key in schema.read_rows(part.shard, ["key"])["key"].to_pylist()]
+    assert keys == [plan.key(i) for i in range(12)]
+
+
+def _until_asleep(pid):
+    """Wait until a process sleeps and has used no more processor time for half a second."""
+    before, since = None, time.monotonic()
+    while True:
+        with open(f"/proc/{pid}/stat") as file:
+            state, *numbers = file.read().rpartition(")")[2].split()
+        if (now := (state, numbers[10:12])) != before or state != "S":
+            before, since = now, time.monotonic()
+        if time.monotonic() - since > 0.5:
+            return
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("cells", [1, 60])
+def test_a_worker_killed_while_it_hands_over_ends_nothing_else(cells, tmp_path):
+    """The results are larger than a socket holds, so the worker waits in the middle of sending them."""
+    steps = 60_000 // cells
+    wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": steps, "record": {"points": steps}}
+    plan = read_sweep({**wanted, "seeds": 60}).plan
+    executor = make_executor(1, None, Limits(), Setup())
+    try:
+        executor.submit(1, pack_batch(plan.pieces(range(cells))), cells)
+        executor.wait(0.0)
+        _until_asleep(executor.pids[0])
+        os.kill(executor.pids[0], signal.SIGKILL)
+        (_, outcome), *_ = wait_for(executor)
+        assert outcome.rows == 0
+        if cells == 1:
+            assert "handed over" in outcome.failures[0].message
+        else:
+            assert (outcome.failures, outcome.lost, outcome.split) == ([], list(range(cells)), True)
+        executor.submit(2, pack_batch(plan.pieces([0])), 1)
+        assert wait_for(executor)[0][1].rows == 1
+    finally:
+        executor.close()
+
+
+def wait_for(executor):
+    while not (outcomes := executor.wait(5.0)):
+        pass
+    return outcomes
+
+
+def test_workers_that_cannot_be_prepared_stop_the_sweep_with_the_reason(cluster, small, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(NotAvailable, match=r"dask workers cannot run these cells: the module 'only_here' cannot"):
+        steering.sweep(small, tmp_path / "a", scheduler=cluster, imports=["only_here"])
+    assert not [event for event in read_events(tmp_path / "a") if event["event"] in ("retry", "quarantine")]
+    with pytest.raises(SteeringError, match="module 'only_here' cannot be imported"):
+        steering.sweep(small, tmp_path / "a", workers=1, imports=["only_here"])  # nor is it on the path of processes
+
+
+def test_dask_workers_do_not_keep_processes_for_ever(small, monkeypatch):
+    monkeypatch.setattr(dask, "OTHER_SECONDS", 0.0)
+    batch = pack_batch(read_sweep(small).plan.pieces([0]))
+    for seconds in (100.0, 101.0, 102.0):
+        dask.run_remote(batch, 1, (seconds, None), ((), ()), steering.__version__)
+        (_, _, executor), *others = dask._free
+        assert others == []  # those with other settings are gone
+    first = executor.pids
+    dask.run_remote(batch, 1, (102.0, None), ((), ()), steering.__version__)
+    assert dask._free[0][2].pids == first  # the same settings: the same process
+    with dask._lock:
+        dask._timer.cancel()
+        dask._timer = None
+    monkeypatch.setattr(dask, "IDLE_SECONDS", 0.2)
+    dask._watch_idle()
+    deadline = time.monotonic() + 10
+    while dask._free or any(alive(pid) for pid in first):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_is_told_in_a_sentence(tmp_path):
+    processes, address = start_dask(tmp_path)
+    wanted = {"environments": ["deepsea:12"], "agents": ["psrl"], "steps": 3000, "seeds": 3000}
+    timer = threading.Timer(8.0, processes[1].kill)
+    timer.start()
+    try:
+        with pytest.raises(NotAvailable, match="is gone"):
+            steering.sweep(wanted, tmp_path / "a", scheduler=address)
+    finally:
+        timer.cancel()
+        stop(processes)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +276,7 @@ def test_a_dead_nursery_is_replaced(small, tmp_path):
         ({"seconds": 0.0}, "time limit is 0"),
         ({"seconds": float("nan")}, "time limit is nan"),
         ({"megabytes": 0}, "at least 1"),
+        ({"megabytes": 99_999_999_999_999}, "at most"),
     ],
 )
 def test_limits_are_checked(limits, match):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import steering
+from steering.experiments.compute import Failure, Outcome
 from steering.experiments.engine import _Sizes
 from steering.experiments.sweep_file import read_sweep
 
@@ -40,14 +41,27 @@ def test_batches_follow_time_and_end_small():
     plan = read_sweep(WANTED).plan
     sizes = _Sizes(plan)
     pending = range(len(plan))
-    assert 48 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 51  # a second at the 20 ms guessed for a run
+    assert 48 <= sizes.end_of_batch(pending, 0, 2) <= 51  # a second at the 20 ms guessed for a run
     sizes.known = {0: 1e-6}
-    assert 998 <= sizes.end_of_batch(pending, 0, 0.0, 2) <= 1001
-    assert sizes.end_of_batch(pending, 0, 1e6, 2) == 2000  # never more than fit in memory
+    assert 998 <= sizes.end_of_batch(pending, 0, 2) <= 1001
+    assert sizes.end_of_batch(pending, 0, 100) == 2000  # many workers: longer, but never more than fit in memory
     last = len(plan) - 12
-    assert 3 <= sizes.end_of_batch(pending, last, 1e6, 2) - last <= 6  # the end is shared, but not cut to pieces
+    assert 3 <= sizes.end_of_batch(pending, last, 2) - last <= 6  # the end is shared, but not cut to pieces
     sizes.known = {99: 1.0}
-    assert sizes.end_of_batch(pending, last, 0.0, 2) - last == 1  # a long run travels alone
+    assert sizes.end_of_batch(pending, last, 2) - last == 1  # a long run travels alone
+    sizes.known, sizes.setup = {0: 1e-4}, {0: 5.0}
+    assert 48 <= sizes.end_of_batch(pending, 0, 2) <= 51  # five seconds of 0.1 s each, to make the setup worth it
+    assert sizes.target([0], 2) == 10.0
+    assert sizes.end_of_batch(pending, len(pending), 2) == len(pending)
+
+
+def test_times_are_learnt_from_the_cells_that_finished():
+    plan = read_sweep(WANTED).plan
+    sizes = _Sizes(plan)
+    sizes.learn(
+        [0, 1, 2, 3, 10_000], Outcome(rows=2, seconds=5.0, setup=1.0, lost=[3, 4], failures=[Failure(2, "", "")])
+    )
+    assert (sizes.known, sizes.setup) == ({0: 4.0 / 2000}, {0: 1.0})
 
 
 def test_a_restart_finds_what_is_there(tmp_path):

@@ -80,11 +80,12 @@ def configuration(environment: Environment, agent: Agent, steps: int, record: Re
     }
     if environment.name.startswith("file:"):
         # The text names a place; what lies there is part of the configuration.
-        config["content"] = _content(environment)
+        config["content"] = content_of(environment)
     return json.loads(json.dumps(config))  # type: ignore[no-any-return]
 
 
-def _content(environment: Environment) -> str:
+def content_of(environment: Environment) -> str:
+    """Hash of the MDP of an environment."""
     mdp = environment.table
     digest = hashlib.blake2b(digest_size=KEY_BYTES)
     for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
@@ -157,21 +158,24 @@ class Shard:
 def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     """Read ``i/n``, or ``auto`` and ``auto/n`` from the index variables of SLURM array jobs and Kubernetes jobs.
 
-    SLURM gives the index and the number of tasks; a Kubernetes indexed job gives only the index, so write ``auto/n``
-    there with n the number of completions.
+    With ``auto/n`` the index itself, from 0 to n - 1, says the part, so that a single task that is submitted again
+    (``--array=3``) runs the part it had. ``auto`` is for a SLURM array submitted as a whole, which tells the number of
+    its tasks: its ids must begin at 0 or 1 and leave no gap.
     """
     head, slash, tail = text.strip().partition("/")
+    index = environ.get("SLURM_ARRAY_TASK_ID", environ.get("JOB_COMPLETION_INDEX"))
     try:
         if head != "auto":
             return Shard(int(head), int(tail))
+        if slash and index is not None:
+            if not 0 <= int(index) < int(tail):
+                raise InvalidOption(
+                    f"--shard is '{text}', and this task has the index {int(index)}; number tasks from 0 to "
+                    f"{int(tail) - 1}."
+                )
+            return Shard(int(index) + 1, int(tail))
         if "SLURM_ARRAY_TASK_ID" in environ:
-            first = int(environ.get("SLURM_ARRAY_TASK_MIN", "0"))
-            stride = int(environ.get("SLURM_ARRAY_TASK_STEP", "1"))
-            part = (int(environ["SLURM_ARRAY_TASK_ID"]) - first) // max(stride, 1) + 1
-            count = tail if slash else environ["SLURM_ARRAY_TASK_COUNT"]
-            return Shard(part, int(count))
-        if "JOB_COMPLETION_INDEX" in environ and slash:
-            return Shard(int(environ["JOB_COMPLETION_INDEX"]) + 1, int(tail))
+            return _whole_array(environ)
     except (ValueError, KeyError) as error:
         if isinstance(error, InvalidOption):
             raise
@@ -179,3 +183,17 @@ def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     raise InvalidOption(
         f"--shard is '{text}', and no SLURM_ARRAY_TASK_ID is set (nor JOB_COMPLETION_INDEX with auto/n); write i/n."
     )
+
+
+def _whole_array(environ: Mapping[str, str]) -> Shard:
+    count = int(environ["SLURM_ARRAY_TASK_COUNT"])
+    first = int(environ.get("SLURM_ARRAY_TASK_MIN", "0"))
+    stride = max(int(environ.get("SLURM_ARRAY_TASK_STEP", "1")), 1)
+    last = int(environ.get("SLURM_ARRAY_TASK_MAX", str(first + (count - 1) * stride)))
+    place, rest = divmod(int(environ["SLURM_ARRAY_TASK_ID"]) - first, stride)
+    if first not in (0, 1) or last != first + (count - 1) * stride or rest:
+        raise InvalidOption(
+            f"--shard is 'auto', and the ids of this array ({count} from {first} to {last}) do not begin at 0 or 1 or "
+            "leave gaps, so they do not tell the part; write auto/n with n the number of parts, ids from 0 to n - 1."
+        )
+    return Shard(place + 1, count)

@@ -2,7 +2,10 @@
 
 - What is done is read from the store, never remembered: a restart does what is missing.
 - Batches are sized by time: tiny runs travel together, so that handing out and storing cost little, and a batch is
-  short (a second at first, up to half a minute in a sweep of hours), so that little is lost with a worker.
+  short, about a second, so that little is lost with a worker. Where that was a wrong guess the worker stops after
+  twice the time and gives the rest back: a kill of everything repeats the cells that workers were in and those
+  finished in the last two seconds or so. (Longer only where it must be: one batch is one cell at least, cells whose
+  environment takes long to set up share that time, and very many workers must not drown the one that stores.)
 - A cell that fails is tried again on its own, `retries` times, then quarantined with its traceback; all others go on.
 - The numbers of a cell depend on its configuration and seed only, so executors, workers, batches and restarts change
   neither a number nor a row.
@@ -11,6 +14,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +27,18 @@ from steering.experiments.cells import Plan, Shard
 from steering.experiments.compute import Failure, Outcome, pack_batch, warm_list
 from steering.experiments.executors import Executor, Limits, Setup, make_executor
 from steering.experiments.journal import Journal
-from steering.experiments.sweep_file import Sweep, read_sweep
+from steering.experiments.sweep_file import Sweep, read_sweep, saved
 from steering.results.store import DiskFull, Store
 
-FIRST_SECONDS = 1.0
+BATCH_SECONDS = 1.0
+HOLD = 2.0
+"""A worker stops with a batch after so many times the time that it should have taken."""
 SHORTEST_SECONDS = 0.1
 LONGEST_SECONDS = 30.0
+BATCHES_PER_SECOND = 20
+"""What one process can store with ease; with more workers than that, batches are longer."""
+MERGE_EVERY = 512
+"""Shards after which a long sweep merges its own: a second each would otherwise be 86,400 files a day."""
 MAX_BATCH_CELLS = 2000
 MAX_BATCH_STEPS = 2_000_000
 GUESSED_STEP_SECONDS = 20e-6
@@ -48,6 +58,8 @@ class Report:
     retried: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     set_aside: list[tuple[str, str]] = field(default_factory=list)
+    versions: list[str] = field(default_factory=list)
+    """Other versions of the package that computed cells which are already in the directory."""
     seconds: float = 0.0
     run_seconds: float = 0.0
     """Time inside the runs themselves, summed over workers."""
@@ -65,6 +77,10 @@ class Report:
     def complete(self) -> bool:
         """Whether every cell is done."""
         return self.done == self.cells
+
+
+class VersionWarning(UserWarning):
+    """A sweep continues in a directory with cells that another version of the package computed."""
 
 
 Watcher = Callable[[Report], None]
@@ -124,7 +140,7 @@ def sweep(
     limits = Limits(time_limit, memory_limit)
     store = Store(out, create=True)
     store.tidy()
-    store.write_sweep(wanted.description)
+    store.write_sweep(saved(wanted))
     run = _Run(wanted.plan, store, retries, watch)
     try:
         run.find_pending(shard, retry_failed)
@@ -155,16 +171,18 @@ class _Run:
         self.journal = Journal(store)
         self.report = Report(store.directory, 0)
         self.sizes = _Sizes(plan)
-        self.pending: Sequence[int] = ()
+        self.pending: list[int] = []
         self.next = 0
         self.again: deque[list[int]] = deque()
         self.running: dict[int, list[int]] = {}
         self.attempts: dict[int, int] = {}
         self.ticket = 0
+        self.written: list[str] = []
 
     def find_pending(self, shard: Shard, retry_failed: bool) -> None:
         """List the cells to run: those of the shard that are neither in a whole shard nor in quarantine."""
         found = self.store.scan()
+        self.report.versions = sorted(found.versions - {__version__})
         if found.problems:
             self.store.set_aside(found.problems)
             for name, reason in found.problems:
@@ -188,11 +206,22 @@ class _Run:
                 forget.append(key)
         self.store.forget_failures(forget)
         self.pending = pending
-
+        if pending and self.report.versions:
+            self._warn_of_versions()
         self.journal.write(
             "start", version=__version__, cells=self.report.cells, done=self.report.done, pending=len(pending)
         )
         self.watch(self.report)
+
+    def _warn_of_versions(self) -> None:
+        others = ", ".join(self.report.versions[:5])
+        self.journal.write("versions", others=self.report.versions[:5])
+        warnings.warn(
+            f"{self.store.directory} holds cells computed by version {others} of steering, and this is {__version__}: "
+            "they are kept as they are; use a new directory if all should come from one version.",
+            VersionWarning,
+            stacklevel=4,
+        )
 
     def pending_groups(self) -> list[int]:
         """Groups that have something to run, in order."""
@@ -202,15 +231,15 @@ class _Run:
         """Run everything that is pending."""
         report = self.report
         self.executor = executor
-        self._fill(began)
+        self._fill()
         report.first_batch = time.monotonic() - began
         while self.running:
             outcomes = [(self.running.pop(ticket), outcome) for ticket, outcome in executor.wait(1.0)]
             # The workers get new work before the disk gets the old.
-            self._fill(began)
+            self._fill()
             for cells, outcome in outcomes:
                 self._keep(cells, outcome)
-            self._fill(began)
+            self._fill()
             report.seconds = time.monotonic() - began
             self.watch(report)
 
@@ -229,24 +258,30 @@ class _Run:
         finally:
             self.journal.close()
 
-    def _fill(self, began: float) -> None:
+    def _fill(self) -> None:
         while len(self.running) < self.executor.slots:
-            cells = self.again.popleft() if self.again else self._fresh(time.monotonic() - began)
+            cells = self.again.popleft() if self.again else self._fresh()
             if not cells:
                 return
             self.ticket += 1
             self.running[self.ticket] = cells
-            self.executor.submit(self.ticket, pack_batch(self.plan.pieces(cells)), len(cells))
+            hold = HOLD * self.sizes.target(cells, self.executor.workers)
+            self.executor.submit(self.ticket, pack_batch(self.plan.pieces(cells), hold), len(cells))
 
-    def _fresh(self, elapsed: float) -> list[int]:
+    def _fresh(self) -> list[int]:
         start = self.next
-        self.next = self.sizes.end_of_batch(self.pending, start, elapsed, self.executor.workers)
-        return list(self.pending[start : self.next])
+        self.next = self.sizes.end_of_batch(self.pending, start, self.executor.workers)
+        return self.pending[start : self.next]
+
+    def _put_back(self, cells: list[int]) -> None:
+        """Cells that did not get their chance are the next ones; there is room in the part that was handed out."""
+        self.next -= len(cells)
+        self.pending[self.next : self.next + len(cells)] = cells
 
     def _keep(self, cells: list[int], outcome: Outcome) -> None:
         report = self.report
         if outcome.rows:
-            self.store.write(outcome.shard, outcome.rows)
+            self._store(outcome)
             self.sizes.learn(cells, outcome)
             report.done += outcome.rows
             report.computed += outcome.rows
@@ -255,12 +290,21 @@ class _Run:
             self.journal.write(
                 "batch", cells=outcome.rows, seconds=round(outcome.seconds, 4), done=report.done, of=report.cells
             )
-        if outcome.lost:
-            half = (len(outcome.lost) + 1) // 2 if outcome.split else len(outcome.lost)
-            parts = [outcome.lost[:half], outcome.lost[half:]]
-            self.again.extend([cells[i] for i in part] for part in parts if part)
+        lost = [cells[i] for i in outcome.lost]
+        if outcome.split:
+            half = (len(lost) + 1) // 2
+            self.again.extend(part for part in (lost[:half], lost[half:]) if part)
+        else:
+            self._put_back(lost)
         for failure in outcome.failures:
             self._failed(cells[failure.index], failure)
+
+    def _store(self, outcome: Outcome) -> None:
+        self.written.append(self.store.write(outcome.shard, outcome.rows).name)
+        if len(self.written) >= MERGE_EVERY:
+            # Only what this process wrote: others on the same directory may be doing the same.
+            self.store.merge(self.written)
+            self.written = []
 
     def _failed(self, cell: int, failure: Failure) -> None:
         self.attempts[cell] = self.attempts.get(cell, 0) + 1
@@ -280,26 +324,36 @@ class _Run:
 
 
 class _Sizes:
-    """How many cells make a batch: an estimate of seconds a step for every group, corrected by every outcome."""
+    """How many cells make a batch: for every group the seconds of a step and of its setup, from the last outcome."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.known: dict[int, float] = {}
+        self.setup: dict[int, float] = {}
         self.usual = GUESSED_STEP_SECONDS
 
-    def end_of_batch(self, pending: Sequence[int], start: int, elapsed: float, workers: int) -> int:
+    def target(self, cells: Sequence[int], workers: int) -> float:
+        """Seconds that a batch beginning with the first of these cells should take, setup included."""
+        setup = self.setup.get(self.plan.locate(cells[0])[0], 0.0)
+        return setup + max(BATCH_SECONDS, workers / BATCHES_PER_SECOND, min(setup, LONGEST_SECONDS))
+
+    def end_of_batch(self, pending: Sequence[int], start: int, workers: int) -> int:
         """Where the batch that begins at pending[start] ends."""
-        target = min(max(FIRST_SECONDS, elapsed / 60), LONGEST_SECONDS)
+        if start >= len(pending):
+            return start
+        target = self.target(pending[start : start + 1], workers)
         most = min(start + MAX_BATCH_CELLS, len(pending))
         # Towards the end batches shrink, so that all workers finish at about the same time.
         share = start + (len(pending) - start) // (2 * workers)
-        end, seconds, steps = start, 0.0, 0
+        end, seconds, setup, steps, group = start, 0.0, 0.0, 0, -1
         while end < most:
             number, _ = self.plan.locate(pending[end])
             one = int(self.plan.groups[number].config["steps"])
+            setup += self.setup.get(number, 0.0) if number != group else 0.0
+            group = number
             seconds += one * self.known.get(number, self.usual)
             steps += one
-            if end > start and (seconds > target or steps > MAX_BATCH_STEPS):
+            if end > start and (setup + seconds > target or steps > MAX_BATCH_STEPS):
                 break
             if end > share and seconds > SHORTEST_SECONDS:
                 break
@@ -307,10 +361,13 @@ class _Sizes:
         return end
 
     def learn(self, cells: list[int], outcome: Outcome) -> None:
-        """Update the estimates of the groups of a finished batch."""
-        groups = {self.plan.locate(cell)[0] for cell in cells}
-        steps = sum(int(self.plan.groups[self.plan.locate(cell)[0]].config["steps"]) for cell in cells)
-        rate = outcome.seconds / max(steps, 1)
+        """Update the estimates of the groups of a batch from those of its cells that finished."""
+        unfinished = {*outcome.lost, *(failure.index for failure in outcome.failures)}
+        numbers = [self.plan.locate(cell)[0] for i, cell in enumerate(cells) if i not in unfinished]
+        groups = set(numbers)
+        steps = sum(int(self.plan.groups[number].config["steps"]) for number in numbers)
+        rate = (outcome.seconds - outcome.setup) / max(steps, 1)
         for number in groups:
             self.known[number] = rate
+            self.setup[number] = outcome.setup / len(groups)
         self.usual = 0.5 * (self.usual + rate)

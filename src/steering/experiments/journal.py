@@ -1,8 +1,8 @@
 """The journal: what happened in a results directory, one JSON object a line, for tools and for `steering status`.
 
 Every process that works on a directory writes a file of its own, so lines of different processes never mix. Events:
-`start`, `batch` (cells finished, seconds of the runs), `retry`, `quarantine`, `set_aside`, `end`. Each has `time`, in
-seconds since 1970. The journal is for looking only; nothing is decided by it.
+`start`, `batch` (cells finished, seconds of the runs), `retry`, `quarantine`, `set_aside`, `versions`, `end`. Each
+has `time`, in seconds since 1970. The journal is for looking only; nothing is decided by it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ class Journal:
             self._descriptor = os.open(self.path, flags, 0o666)
 
     def write(self, event: str, **values: Any) -> None:
-        """Append one event; a line is written by one call, so it is there or not."""
+        """Append one event. A line that a full disk cut short is no JSON, and readers leave it out."""
         line = json.dumps({"time": round(time.time(), 3), "event": event, **values}) + "\n"
+        left = line.encode()
         with writing(self._directory):
-            os.write(self._descriptor, line.encode())
+            while left:
+                left = left[os.write(self._descriptor, left) :]
 
     def close(self) -> None:
         """Close the file."""
@@ -61,7 +63,7 @@ def read_events(directory: Path) -> list[dict[str, Any]]:
                 event = json.loads(line)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(event, dict) and isinstance(event.get("time"), (int, float)) and "event" in event:
+            if isinstance(event, dict) and _is_time(event.get("time")) and "event" in event:
                 events.append({**event, "journal": path.name})
     return sorted(events, key=lambda event: float(event["time"]))
 
@@ -80,6 +82,10 @@ def recent_rate(events: list[dict[str, Any]], now: float) -> float | None:
     if not cells:
         return None
     return cells / max(now - float(recent[0]["time"]), 1e-3)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value < 1 << 40
 
 
 def _whole(value: Any) -> bool:

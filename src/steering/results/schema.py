@@ -94,6 +94,10 @@ class BadShard(SteeringError):
     """A file is not a whole shard of this schema."""
 
 
+class OtherSchema(BadShard):
+    """A file is a shard of another version of this schema, as far as can be told."""
+
+
 def thinned_steps(steps: int, points: int) -> NDArray[np.int64]:
     """Steps (1, ..., T) at which curves are kept: up to `points` of them, evenly spaced, the last always T."""
     at = np.linspace(1, steps, min(points, steps)).round().astype(np.int64)
@@ -232,9 +236,9 @@ def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
         wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
         table = table.select(wanted.names).cast(wanted)
         table.validate(full=True)
-    except BadShard:
+    except (BadShard, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError, OverflowError, RecursionError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, RecursionError) as error:
         raise BadShard(f"it cannot be read as Parquet ({str(error).splitlines()[0][:120]})") from None
     return table
 
@@ -248,7 +252,7 @@ def _check_claims(content: bytes) -> None:
     if version is None:
         raise BadShard("it was not written by this package")
     if version != METADATA[b"steering_schema"]:
-        raise BadShard(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
+        raise OtherSchema(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
     if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
     pieces = [chunk[0] for chunk in claims.chunks]

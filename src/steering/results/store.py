@@ -57,6 +57,10 @@ class DiskFull(SteeringError):
     """The disk is full: what is finished is kept, what is in flight is not."""
 
 
+class Unreadable(str):
+    """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
+
+
 @dataclass
 class Scan:
     """What a look at all shards found."""
@@ -65,8 +69,10 @@ class Scan:
     shards: int = 0
     rows: int = 0
     bytes: int = 0
+    versions: set[str] = field(default_factory=set)
+    """Versions of the package that computed the cells."""
     problems: list[tuple[str, str]] = field(default_factory=list)
-    """Files that are not whole shards: (name, reason)."""
+    """Files that are not whole shards: (name, reason). A reason that is `Unreadable` proves nothing about the file."""
 
 
 class Store:
@@ -131,8 +137,10 @@ class Store:
             rows = schema.read_rows(content, columns)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            return f"it cannot be read ({error.strerror})"
+        except (OSError, MemoryError) as error:
+            return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
+        except schema.OtherSchema as error:
+            return Unreadable(error)
         except SteeringError as error:
             return str(error)
         return rows if rows.num_rows == int(match[2]) else f"it has {rows.num_rows} rows, its name says {match[2]}"
@@ -140,7 +148,8 @@ class Store:
     def scan(self) -> Scan:
         """Keys of all finished cells; every shard's checksum is verified."""
         found = Scan()
-        for name, rows in self.read(["key"], found.problems):
+        for name, rows in self.read(["key", "version"], found.problems):
+            found.versions.update(map(str, rows.column("version").unique().to_pylist()))
             found.shards += 1
             found.rows += rows.num_rows
             found.bytes += int(name.split("-")[3])
@@ -148,7 +157,16 @@ class Store:
         return found
 
     def set_aside(self, problems: Sequence[tuple[str, str]]) -> None:
-        """Move files that are not whole shards out of shards/, so that their cells are computed again."""
+        """Move files that are not whole shards out of shards/, so that their cells are computed again.
+
+        A file that may well be whole, because only the reading of it failed, stops the sweep instead.
+        """
+        for name, reason in problems:
+            if isinstance(reason, Unreadable):
+                raise StoreError(
+                    f"{(self.shards / name)!s} may be a whole shard, but {reason}; see to that, or move the file away, "
+                    "and start the sweep again."
+                )
         for name, _ in problems:
             target = self.directory / "set-aside" / f"{secrets.token_hex(4)}-{name[-200:]}"
             with writing(self.directory):
@@ -168,13 +186,14 @@ class Store:
                 except FileNotFoundError:
                     continue
 
-    def merge(self) -> int:
-        """Merge small shards into larger ones, without double rows; returns how many files went away.
+    def merge(self, names: Sequence[str] | None = None) -> int:
+        """Merge small shards, all or these, into larger ones, without double rows; returns how many files went away.
 
         A merged shard is whole on disk before the first of its parts is removed, so that a kill at any moment leaves
         at most some rows twice.
         """
-        small = [name for name in _names(self.shards) if (m := NAME.fullmatch(name)) and int(m[3]) < SMALL_BYTES]
+        chosen = _names(self.shards) if names is None else names
+        small = [name for name in chosen if (m := NAME.fullmatch(name)) and int(m[3]) < SMALL_BYTES]
         if len(small) < MANY_SMALL:
             return 0
         gone = 0
@@ -220,7 +239,7 @@ class Store:
             if re.fullmatch(rf"[0-9a-f]{{{2 * schema.KEY_BYTES}}}\.json", name):
                 record = _read_json(folder / name, MAX_RECORD_BYTES)
                 if isinstance(record, dict):
-                    found[bytes.fromhex(name[:-5])] = record
+                    found[bytes.fromhex(name[:-5])] = {key: _visible(value) for key, value in record.items()}
         return found
 
     def forget_failures(self, keys: Sequence[bytes]) -> None:
@@ -260,7 +279,7 @@ class writing:
         return None
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, OSError) or isinstance(error, FileNotFoundError):
+        if not isinstance(error, OSError):
             return
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskFull(
@@ -268,6 +287,13 @@ class writing:
                 "and start the same command again."
             ) from None
         raise StoreError(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
+
+
+def _visible(value: Any) -> Any:
+    """Text without control characters but new lines and tabs: a stranger's record may go to a terminal."""
+    if not isinstance(value, str):
+        return value
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in value)
 
 
 def _names(folder: Path) -> list[str]:

@@ -8,9 +8,16 @@ import os
 from dataclasses import dataclass
 from typing import Protocol
 
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.experiments import compute
 from steering.experiments.compute import Outcome
+
+MAX_MEGABYTES = 1 << 30
+"""A petabyte: the system takes no number of bytes beyond 63 bits."""
+
+
+class SetupFailed(SteeringError):
+    """Worker processes cannot be prepared (a module is missing, for example): no cell's fault, and no use to retry."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,10 @@ class Limits:
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise InvalidOption(f"the time limit is {self.seconds} s; it must be a number above 0.")
-        if self.megabytes is not None and self.megabytes < 1:
-            raise InvalidOption(f"the memory limit is {self.megabytes} MB; it must be at least 1.")
+        if self.megabytes is not None and not 1 <= self.megabytes <= MAX_MEGABYTES:
+            raise InvalidOption(
+                f"the memory limit is {self.megabytes} MB; it must be at least 1 and at most {MAX_MEGABYTES}."
+            )
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,27 @@ Batches travel as JSON and come back as bytes. `steering` must be installed on t
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from steering._version import __version__
-from steering.errors import NotAvailable
+from steering.errors import NotAvailable, SteeringError
 from steering.experiments.compute import Failure, Outcome
-from steering.experiments.executors.base import Limits, Setup
+from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
 CONNECT_SECONDS = 10
 HOW = f"pip install 'steering-rl[dask]=={__version__}'"
+GONE = (
+    "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
+)
+IDLE_SECONDS = 30.0
+"""How long a dask worker keeps a process that no sweep uses."""
+OTHER_SECONDS = 5.0
+"""The same for a process with other settings, when a new one is started: two sweeps may take turns, quickly."""
 ROOM = 2
 """Batches held for each thread of the cluster, so that none waits for the network."""
 
@@ -42,6 +51,7 @@ class DaskExecutor:
             self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise NotAvailable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
+        self._address = address
         self._limits = (limits.seconds, limits.megabytes)
         self._setup = (setup.imports, setup.warm)
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
@@ -59,11 +69,23 @@ class DaskExecutor:
     def _count(self) -> None:
         if time.monotonic() - self._counted > 2.0:
             self._counted = time.monotonic()
-            self.workers = max(sum(self._client.nthreads().values()), 1)
+            with self._scheduler():
+                self.workers = max(sum(self._client.nthreads().values()), 1)
+
+    @contextlib.contextmanager
+    def _scheduler(self) -> Iterator[None]:
+        """Turn the loss of the scheduler into a sentence."""
+        try:
+            yield
+        except SteeringError:
+            raise
+        except Exception as error:
+            raise NotAvailable(GONE.format(self._address, type(error).__name__)) from None
 
     def submit(self, ticket: int, batch: bytes, cells: int) -> None:
         """Send a batch."""
-        future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, __version__, pure=False)
+        with self._scheduler():
+            future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, __version__, pure=False)
         self._running[ticket] = (future, cells)
         future.add_done_callback(lambda finished: self._done.put((ticket, finished)))
 
@@ -83,7 +105,11 @@ class DaskExecutor:
             outcome = Outcome.unpack(future.result())
         except ImportError as error:
             raise NotAvailable(f"the dask workers cannot run steering ({error}); install it there: {HOW}.") from None
+        except SetupFailed as error:
+            raise NotAvailable(f"the dask workers cannot run these cells: {error}") from None
         except Exception as error:
+            if self._client.status != "running":
+                raise NotAvailable(GONE.format(self._address, type(error).__name__)) from None
             # The dask worker went down with the batch, or could not run it at all.
             reason = f"{type(error).__name__}: {error}"[:1000]
             if cells == 1:
@@ -102,8 +128,11 @@ class DaskExecutor:
             self._cluster.close()
 
 
-_free: list[tuple[Any, Any]] = []
+Settings = tuple[Any, Any]
+_free: list[tuple[Settings, float, Any]] = []
+"""Processes of this dask worker that wait for a batch: settings, since when, executor."""
 _lock = threading.Lock()
+_timer: threading.Timer | None = None
 
 
 def run_remote(
@@ -116,13 +145,8 @@ def run_remote(
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
     if version != __version__:
         raise ImportError(f"they have version {__version__}, and the sweep was started with {version}")
-    from steering.experiments.executors.local import LocalExecutor
-
-    with _lock:
-        index = next((i for i, (known, _) in enumerate(_free) if known == (limits, setup)), None)
-        executor = _free.pop(index)[1] if index is not None else None
-    if executor is None:
-        executor = LocalExecutor(1, Limits(*limits), Setup(*setup))
+    settings = (limits, setup)
+    executor = _take(settings)
     try:
         executor.submit(0, batch, cells)
         while not (ready := executor.wait(60.0)):
@@ -130,7 +154,52 @@ def run_remote(
     except BaseException:
         executor.close()
         raise
-    with _lock:
-        _free.append(((limits, setup), executor))
+    _give_back(settings, executor)
     outcome: Outcome = ready[0][1]
     return outcome.pack()
+
+
+def _take(settings: Settings) -> Any:
+    from steering.experiments.executors.local import LocalExecutor
+
+    with _lock:
+        index = next((i for i, (known, _, _) in enumerate(_free) if known == settings), None)
+        if index is not None:
+            return _free.pop(index)[2]
+    _close_idle(OTHER_SECONDS)
+    limits, setup = settings
+    return LocalExecutor(1, Limits(*limits), Setup(*setup))
+
+
+def _give_back(settings: Settings, executor: Any) -> None:
+    with _lock:
+        _free.append((settings, time.monotonic(), executor))
+    _watch_idle()
+
+
+def _watch_idle() -> None:
+    """Look again later, as long as there is something to look at."""
+    global _timer
+    with _lock:
+        if _free and _timer is None:
+            _timer = threading.Timer(IDLE_SECONDS, _end_of_wait)
+            _timer.daemon = True
+            _timer.start()
+
+
+def _end_of_wait() -> None:
+    global _timer
+    with _lock:
+        _timer = None
+    _close_idle(IDLE_SECONDS)
+    _watch_idle()
+
+
+def _close_idle(seconds: float) -> None:
+    """Close processes that nobody used for so long."""
+    now = time.monotonic()
+    with _lock:
+        old = [entry for entry in _free if now - entry[1] >= seconds]
+        _free[:] = [entry for entry in _free if now - entry[1] < seconds]
+    for _, _, executor in old:
+        executor.close()

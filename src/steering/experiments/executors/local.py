@@ -2,7 +2,8 @@
 
 Each worker holds one batch and says which cell it begins, so that the supervisor knows whom to blame: a cell that
 runs over its time is ended together with its worker, and a worker that dies takes down only the cell it was in; the
-other cells of its batch come back as `lost` and are run again at no cost to their name.
+other cells of its batch come back as `lost` and are run again at no cost to their name. A worker that dies while it
+hands over its results is nobody's fault in particular: its batch is tried again in halves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 import steering
 from steering.errors import SteeringError
 from steering.experiments.compute import Failure, Outcome
-from steering.experiments.executors.base import Limits, Setup
+from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
 START_SECONDS = 120.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -84,6 +85,8 @@ class Nursery:
                 raise SteeringError("worker processes cannot be started; run with workers=0 to see why.")
             self._buffer += content
         line, _, self._buffer = self._buffer.partition(b"\n")
+        if line.startswith(b"bad "):
+            raise SetupFailed(line[4:].decode(errors="replace"))
         word, pid, *status = line.split()
         return [(word, int(pid), int(status[0]) if status else 0)]
 
@@ -167,7 +170,7 @@ class LocalExecutor:
             ticket, batch, cells = self._waiting[0]
             try:
                 free.connection.send_bytes(batch)
-            except (BrokenPipeError, ConnectionResetError):
+            except OSError:
                 self._workers.remove(free)  # it died while idle: nothing is lost
                 continue
             self._waiting.pop(0)
@@ -176,6 +179,8 @@ class LocalExecutor:
     def _start(self) -> _Worker:
         try:
             pid, connection = self._nursery.fork()
+        except SetupFailed:
+            raise  # a second try would end in the same way
         except (SteeringError, OSError):
             # The nursery itself was killed: one more chance with a new one.
             self._nursery.close()
@@ -188,7 +193,7 @@ class LocalExecutor:
     def _listen(self, worker: _Worker) -> None:
         try:
             message = worker.connection.recv_bytes()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # an OSError also when a message is cut in the middle
             self._gone(worker, "killed", _how(self._nursery.end_of(worker.pid)))
             return
         if message[:1] == b"c":
@@ -212,13 +217,21 @@ class LocalExecutor:
 
     def _gone(self, worker: _Worker, kind: str, message: str) -> None:
         """Drop a worker; the cell it was in failed, the others of its batch are lost."""
+        handing_over = worker.current >= worker.cells
         with contextlib.suppress(ProcessLookupError):
             os.kill(worker.pid, signal.SIGKILL)
         worker.connection.close()
         self._workers.remove(worker)
-        if worker.ticket is not None:
-            lost = [i for i in range(worker.cells) if i != worker.current]
-            self._ready.append((worker.ticket, Outcome(failures=[Failure(worker.current, kind, message)], lost=lost)))
+        if worker.ticket is None:
+            return
+        if handing_over and worker.cells > 1:
+            outcome = Outcome(lost=list(range(worker.cells)), split=True)
+        else:
+            blamed = 0 if handing_over else worker.current
+            lost = [i for i in range(worker.cells) if i != blamed]
+            message += " while it handed over its results" if handing_over else ""
+            outcome = Outcome(failures=[Failure(blamed, kind, message)], lost=lost)
+        self._ready.append((worker.ticket, outcome))
 
 
 def _how(status: int | None) -> str:

@@ -5,10 +5,11 @@ worker starts in milliseconds with kernels loaded. Three rules make it robust: i
 away (the control socket closes), it reports how every worker ended, and a worker that dies touches nobody else.
 
 Protocol on the control socket: the owner sends one line of JSON (settings), then one byte with one descriptor for
-each worker; the nursery answers with lines ``up PID`` and ``down PID STATUS``.
+each worker; the nursery answers with lines ``up PID`` and ``down PID STATUS``, or with ``bad REASON`` when it could not
+do its setup.
 
-A worker reads packed batches from its socket and answers with ``c INDEX`` before each cell and ``r OUTCOME`` at the
-end (see `compute`). Nothing is pickled.
+A worker reads packed batches from its socket and answers with ``c INDEX`` before each cell, ``c CELLS`` when no more is
+run, and ``r OUTCOME`` at the end (see `compute`). Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -28,9 +29,15 @@ def main() -> None:
     """Entry point: `python -P -m steering.experiments.executors.nursery DESCRIPTOR`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     settings = json.loads(_line(control))
+    from steering.errors import SteeringError
     from steering.experiments.executors.base import Setup
 
-    Setup(tuple(settings["imports"]), tuple((agent, episodic) for agent, episodic in settings["warm"])).do()
+    try:
+        Setup(tuple(settings["imports"]), tuple((agent, episodic) for agent, episodic in settings["warm"])).do()
+    except Exception as error:
+        reason = str(error) if isinstance(error, SteeringError) else f"{type(error).__name__}: {error}"
+        control.sendall(b"bad %s\n" % " ".join(reason.split())[:1000].encode())
+        return
     wake, wake_writer = os.pipe()
     os.set_blocking(wake_writer, False)
     signal.set_wakeup_fd(wake_writer)
