@@ -1,7 +1,12 @@
 """The store: a cell is done if and only if its row is in a whole shard."""
 
+import errno
 import multiprocessing
 import os
+import resource
+import shutil
+import signal
+import stat
 import time
 
 import numpy as np
@@ -12,7 +17,7 @@ from store_helpers import fill, shard
 import steering
 from steering.results import schema
 from steering.results.load import ProblemWarning
-from steering.results.store import Store, StoreError
+from steering.results.store import DiskFull, Store, StoreError
 
 
 def test_what_is_written_is_found(tmp_path):
@@ -139,6 +144,92 @@ def test_merging_keeps_every_cell_once(tmp_path):
     assert store.merge() == 0
 
 
+def test_a_merge_that_cannot_be_written_loses_nothing(tmp_path):
+    """Parts go only when the merged shard is on disk: with files limited to less than its size, all of them stay."""
+    store, keys = fill(tmp_path, 3, 20)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, (max(path.stat().st_size for path in store.shards.iterdir()), usual[1])
+        )
+        with pytest.raises(DiskFull):
+            store.merge()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, handler)
+    found = store.scan()
+    assert (found.shards, found.keys, found.problems) == (20, set(keys), [])
+
+
+def test_a_merge_of_some_leaves_the_others(tmp_path):
+    store, keys = fill(tmp_path, 2, 40)
+    names = sorted(path.name for path in store.shards.iterdir())
+    assert store.merge(names[:20]) == 19
+    found = store.scan()
+    assert (found.shards, found.keys) == (21, set(keys))
+    assert set(names[20:]) <= {path.name for path in store.shards.iterdir()}
+
+
+def test_a_write_is_flushed_before_its_name_appears_and_the_name_after(tmp_path, monkeypatch):
+    store = Store(tmp_path, create=True)
+    content, _ = shard([1])
+    flushed = []
+    real = os.fsync
+
+    def fsync(descriptor):
+        real(descriptor)
+        directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        flushed.append((directory, any(name.startswith("cells-") for name in os.listdir(store.shards))))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    store.write(content, 1)
+    assert flushed == [(False, False), (True, True)]
+
+
+def test_a_shard_that_cannot_be_read_now_is_not_moved_away(tmp_path, monkeypatch):
+    """A network directory may be stale for a minute: that proves nothing about a file."""
+    store, keys = fill(tmp_path, 4, 2)
+    first = min(path.name for path in store.shards.iterdir())
+    real = os.open
+
+    def stale(path, *arguments, **options):
+        if str(path).endswith(first):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+        return real(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", stale)
+        found = store.scan()
+        with pytest.raises(StoreError, match=r"may be a whole shard, but it cannot be read \(Stale"):
+            store.set_aside(found.problems)
+    assert list((tmp_path / "set-aside").iterdir()) == []
+    assert store.scan().keys == set(keys)
+
+
+def test_a_shard_of_a_newer_schema_is_not_moved_away(tmp_path, monkeypatch):
+    store, keys = fill(tmp_path, 4, 1)
+    with monkeypatch.context() as patch:
+        patch.setitem(schema.METADATA, b"steering_schema", b"2")
+        content, _ = shard([99])
+    store.write(content, 1)
+    wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
+    with pytest.raises(StoreError, match=r"schema version b'2'"):
+        steering.sweep(wanted, tmp_path, workers=0)
+    assert len(list(store.shards.iterdir())) == 2
+    with pytest.warns(ProblemWarning) as caught:
+        assert len(steering.load(tmp_path).finals) == len(keys)
+    assert "Start the sweep again" not in str(caught[0].message)
+
+
+def test_a_directory_that_is_gone_is_told_in_a_sentence(tmp_path):
+    store, _ = fill(tmp_path / "a", 1, 1)
+    shutil.rmtree(tmp_path / "a")
+    content, _ = shard([1])
+    with pytest.raises(StoreError, match=r"cannot be written: No such file"):
+        store.write(content, 1)
+
+
 def _write_many(directory, start, count):
     store = Store(directory, create=True)
     for i in range(start, start + count):
@@ -194,6 +285,8 @@ def test_names_of_failures_stay_inside(tmp_path):
     assert store.failures() == {b"\x02" * 16: {"message": "real"}}
     store.forget_failures([b"\x02" * 16, b"\x03" * 16])
     assert store.failures() == {}
+    store.record_failure(b"\x04" * 16, {"message": "\x1b]0;title\x07\x1b[2J and\ntext"})
+    assert store.failures() == {b"\x04" * 16: {"message": "?]0;title??[2J and\ntext"}}
 
 
 def test_places_that_are_no_store(tmp_path):

@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -204,7 +205,8 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()
     try:
-        with Display() as display:
+        with warnings.catch_warnings(), Display() as display:
+            warnings.showwarning = _one_line
             report = sweep(wanted, directory, watch=display.show, **options)
     except DiskFull as error:
         print(visible(f"error: {error}"), file=sys.stderr)
@@ -215,6 +217,10 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     _summary(report, time.monotonic() - began, as_json, options.get("imports", ()))
     if report.failed:
         raise typer.Exit(EXIT_CELLS_FAILED)
+
+
+def _one_line(message: Warning | str, *details: Any) -> None:
+    print(visible(f"warning: {message}"), file=sys.stderr)
 
 
 def _interrupt(number: int, frame: Any) -> None:
