@@ -11,12 +11,13 @@ from claims_made_up import DEEPSEA, ENVIRONMENTS, NOISE, PRIOR, SPARSITY, Case
 from claims_made_up_beliefs import BELIEFS, DEFAULT_ONLY, DIRECTED, THEORY, bayesian, bounds, rates
 from reproduction_small import SMALL, small_source
 
+import steering
 from steering.reproduction.claims.comparisons import ahead
 from steering.reproduction.claims.rule import Claim, Verdict
 from steering.reproduction.claims.weight import WeightRuns, weight_claims
 from steering.reproduction.plan import CHAPTERS
 from steering.reproduction.run import Finished, Reproduction, _write_numbers
-from steering.reproduction.scale import VARIANTS
+from steering.reproduction.scale import PARTNERS, VARIANTS
 
 CASES = [*DEEPSEA, *ENVIRONMENTS, *SPARSITY, *PRIOR, *BELIEFS, *DIRECTED, *THEORY]
 ALONE = {"literal": Verdict.HOLDS, "sound": Verdict.HOLDS_SOUND, "default": Verdict.HOLDS_DEFAULT}
@@ -88,6 +89,14 @@ def test_what_only_proofs_decide_says_so() -> None:
         verdict, reason = named([*bayesian(), *bounds()], name).decision
         assert verdict == Verdict.NOT_TESTABLE
         assert len(reason) > 20
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_controls_plan_and_learn_as_their_partner_does(variant: str) -> None:
+    own, partner = (steering.make_agent(names[variant]).options for names in (VARIANTS, PARTNERS))
+    assert partner.concentration == own.concentration
+    assert (partner.planning == "sampled") == (own.planning == "sampled")
+    assert partner.information == "variance"
 
 
 def test_all_baselines_have_to_be_behind() -> None:
