@@ -96,9 +96,9 @@ def random_actions(share: float) -> list[Claim]:
 
 
 def visits(near: float, left: float, early: float = 0.1) -> np.ndarray:
-    """Shares near the goal at the end and at first, and of left actions at the end; the middle says the opposite."""
+    """Shares near the goal at the end and at first, and of left actions at the end; between them all is different."""
     counts = np.zeros((RUNS, 3, 10, 2))
-    for window, share in ((0, early), (1, 1 - near), (2, near)):
+    for window, share in ((0, early), (1, 0.9), (2, near)):
         for action, part in ((0, left if window == 2 else 1 - left), (1, 1 - left if window == 2 else left)):
             counts[:, window, 5:, action] = ((share + NOISE) * part / 5)[:, None]
             counts[:, window, :5, action] = ((1 - share - NOISE) * part / 5)[:, None]
