@@ -76,7 +76,8 @@ def test_draw_puts_every_agent_on_the_axes() -> None:
     lines = axes.get_lines()
     assert [line.get_label() for line in lines] == ["PSRL", "Var-IDS", "Var-IDS (planning=mean, eta=3)", "mine"]
     assert [line.get_linestyle() for line in lines] == ["-", "-", "--", "-"]
-    assert lines[1].get_color() == lines[2].get_color() == style.COLOURS["ids"]
+    assert lines[0].get_color() == style.COLOURS["psrl"]
+    assert lines[1].get_color() != lines[2].get_color()
     assert lines[3].get_color() == style.OTHER
     np.testing.assert_allclose(lines[0].get_ydata(), [0.25, 0.25])
     assert len(axes.collections) == 4  # the bands

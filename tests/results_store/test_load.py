@@ -142,7 +142,7 @@ def test_summary_of_known_scores(results):
         assert row["mean"] == pytest.approx(mine["normalised_regret"].mean())
         assert row["mean_low"] <= row["mean"] <= row["mean_high"]
     assert summary.overall.empty  # no environment was run by all three agents
-    assert "not every agent ran" in summary.notes[0]
+    assert "without a seed that every agent finished" in summary.notes[0]
     curve = steering.run("deepsea:4", "steering", steps=40, seeds=[1, 3]).regret_curve(normalised=True)
     area = np.trapezoid(np.concatenate([np.zeros((2, 1)), curve], axis=1), axis=1).mean() / 40
     row = summary.by_environment.query("environment == 'deepsea:4' and agent == 'steering'").iloc[0]

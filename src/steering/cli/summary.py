@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from steering.cli.common import JsonFlag, out, print_json
+from steering.cli.common import JsonFlag, out, print_json, visible
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 Directory = Annotated[Path, typer.Argument(help="Results directory of a sweep.")]
 OutDir = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.")]
+AgentTexts = Annotated[
+    list[str] | None, typer.Option("--agent", help="Only this agent (its full text); repeat for more.")
+]
 EnvironmentText = Annotated[str | None, typer.Option("--env", help="Only this environment (its full text).")]
+
+
+SHOWN_PAIRS = 40
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +38,11 @@ def register(app: typer.Typer) -> None:
 
 
 def summary(
-    directory: Directory, out_dir: OutDir = None, env: EnvironmentText = None, as_json: JsonFlag = False
+    directory: Directory,
+    out_dir: OutDir = None,
+    env: EnvironmentText = None,
+    agent: AgentTexts = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Compare the agents of a sweep: final and area-under-curve regret with intervals, and who beats whom.
 
@@ -40,7 +50,7 @@ def summary(
     """
     from steering.results.summary import MEASURES, summarise
 
-    results = _load(directory, env)
+    results = _load(directory, env, agent)
     known = summarise(results)
     written = known.write(out_dir) if out_dir is not None else []
     if as_json:
@@ -54,8 +64,10 @@ def summary(
             out.print(_table(title, frame))
     if len(known.improvement):
         out.print(_improvement(known.improvement))
+    if (more := len(known.improvement) - SHOWN_PAIRS) > 0:
+        out.print(f"... and {more} more pairs; --out or --json gives all.")
     for note in known.notes:
-        out.print(f"note: {note}")
+        out.print(f"note: {note}", soft_wrap=True)
     for path in written:
         out.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
@@ -64,6 +76,7 @@ def plot(
     directory: Directory,
     out_dir: OutDir = None,
     env: EnvironmentText = None,
+    agent: AgentTexts = None,
     formats: Annotated[str, typer.Option("--format", help="png, svg, pdf, or several with commas.")] = "png",
 ) -> None:
     """Draw learning curves and performance profiles of a sweep (default: into DIR/figures).
@@ -73,12 +86,13 @@ def plot(
     from steering.errors import NotAvailable
     from steering.figures import curves, profiles
     from steering.figures.files import FORMATS, save_figure
+    from steering.results.summary import scores_of
 
     chosen = [part.strip() for part in formats.split(",")]
     for one in chosen:
         if one not in FORMATS:
             raise InvalidOption(f"--format has '{one}'; choose from {', '.join(FORMATS)}.")
-    results = _load(directory, env)
+    results = _load(directory, env, agent)
     target = out_dir or directory / "figures"
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise InvalidOption(f"{target} is a link or a file; give another place with --out.")
@@ -87,10 +101,11 @@ def plot(
         try:
             sheet = module.figure(module.data(results))
         except NotAvailable as error:
-            print(f"no {name}: {error}", file=sys.stderr)
+            print(visible(f"no {name}: {error}"), file=sys.stderr)
             continue
         for one in chosen:
             out.print(f"wrote {save_figure(sheet, target / f'{name}.{one}')}", soft_wrap=True, highlight=False)
+    _notes(scores_of(results).notes)
 
 
 def export(
@@ -98,6 +113,7 @@ def export(
     out_dir: Annotated[Path, typer.Argument(help="Where to write.")],
     format_: Annotated[str, typer.Option("--format", help="parquet, csv or tensorboard.")] = "parquet",
     env: EnvironmentText = None,
+    agent: AgentTexts = None,
 ) -> None:
     """Write the tables of a sweep as files; the same cells give the same bytes, wherever they were computed.
 
@@ -105,28 +121,36 @@ def export(
 
     steering export results/deepsea runs --format tensorboard
     """
-    results = _load(directory, env)
+    results = _load(directory, env, agent)
     if format_ == "tensorboard":
+        from steering.results.selection import select
         from steering.results.tracking import write_tensorboard
 
         out.print(f"wrote {write_tensorboard(results, out_dir)} runs to {out_dir}", soft_wrap=True, highlight=False)
+        _notes(select(results).notes)
         return
     for path in results.write(out_dir, format=format_):
         out.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
-def _load(directory: Path, env: str | None) -> Results:
+def _notes(notes: list[str]) -> None:
+    for note in notes:
+        print(visible(f"note: {note}"), file=sys.stderr)
+
+
+def _load(directory: Path, env: str | None, agents: list[str] | None) -> Results:
     from steering.results import load
     from steering.results.load import ProblemWarning
 
-    results = load(directory, environment=env)
+    results = load(directory, environment=env, agent=agents)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ProblemWarning)
         count = len(results.finals)
     for warning in caught:
-        print(f"warning: {warning.message}", file=sys.stderr)
+        print(visible(f"warning: {warning.message}"), file=sys.stderr)
     if not count:
-        where = f" for '{env}'" if env is not None else ""
+        texts = [text for text in (env, *(agents or ())) if text is not None]
+        where = " for " + ", ".join(f"'{text}'" for text in texts) if texts else ""
         raise InvalidOption(f"{directory} has no finished cells{where}; see steering status {directory}.")
     return results
 
@@ -148,6 +172,6 @@ def _table(title: str, frame: pd.DataFrame) -> Table:
 def _improvement(frame: pd.DataFrame) -> Table:
     table = Table("agent", "better than", title="Paired probability of improvement", title_justify="left")
     table.add_column("probability", justify="right")
-    for row in frame.head(40).itertuples():
+    for row in frame.head(SHOWN_PAIRS).itertuples():
         table.add_row(str(row.agent), str(row.better_than), f"{row.probability:.2f} ({row.low:.2f} to {row.high:.2f})")
     return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
@@ -12,6 +14,7 @@ from steering.errors import NotAvailable
 from steering.figures import style
 from steering.figures.files import new_figure
 from steering.results import Results, curve_interval
+from steering.results.selection import select
 from steering.results.summary import MEASURES, scores_of
 
 PANELS = 24
@@ -22,6 +25,7 @@ def data(results: Results) -> pd.DataFrame:
     """Tidy table: environment, steps, agent, seeds, step, mean, low, high; `attrs["measure"]` says of what."""
     measure = scores_of(results).measure
     curves = results.curves
+    curves = curves[curves["cell"].isin(select(results).finals.index)]
     value = "reward" if measure == "negative_reward" else "regret"
     frames = []
     for (environment, steps, agent), part in curves.groupby(["environment", "steps", "agent"], observed=True):
@@ -36,10 +40,12 @@ def data(results: Results) -> pd.DataFrame:
     return table
 
 
-def draw(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the curves of one environment."""
-    style.draw_curves(axes, table)
-    axes.set_title(f"{table['environment'].iloc[0]}, {table['seeds'].max()} seeds", fontsize="medium")
+def draw(axes: Axes, table: pd.DataFrame, looks: Mapping[str, style.Look] | None = None) -> None:
+    """Draw the curves of one environment; `looks` are those of all agents of the figure."""
+    style.draw_curves(axes, table, looks)
+    least, most = table["seeds"].min(), table["seeds"].max()
+    count = f"{most} seed{'s' if most > 1 else ''}" if least == most else f"{least} to {most} seeds"
+    axes.set_title(f"{table['environment'].iloc[0]}, {count}", fontsize="medium")
     axes.set_xlabel("step")
     axes.margins(x=0.01)
     axes.grid(alpha=0.25)
@@ -55,13 +61,14 @@ def figure(table: pd.DataFrame) -> Figure:
     sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8)
     measure = table.attrs["measure"]
     name = "cumulative reward" if measure == "negative_reward" else MEASURES[measure]
+    looks = style.looks(list(dict.fromkeys(table["agent"])))
     handles: dict[str, Artist] = {}
     for number, part in enumerate(panels):
         axes = sheet.add_subplot(rows, columns, number + 1)
-        draw(axes, part)
+        draw(axes, part, looks)
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    sheet.supylabel(name)
+    sheet.supylabel(name, fontsize="medium")
     sheet.suptitle("Mean over seeds, band: 95 % bootstrap of the mean", fontsize="medium")
     columns = min(len(handles), 3)
     sheet.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns, frameon=False)

@@ -22,12 +22,12 @@ def data(results: Results) -> pd.DataFrame:
     scores = scores_of(results)
     tasks = scores.shared
     if not tasks or (len(tasks) > 1 and scores.measure != "normalised_regret"):
-        raise NotAvailable("a profile needs environments that all agents ran with the same seeds, in one unit.")
-    final = scores.table.loc[scores.table["task"].isin(tasks), "final"].to_numpy(dtype=np.float64)
+        raise NotAvailable("a profile needs environments with seeds that all agents finished, in one unit.")
+    final = scores.common["final"].to_numpy(dtype=np.float64)
     taus = np.linspace(final.min(), final.max(), POINTS)
     frames = []
     for agent in scores.agents:
-        share, low, high = performance_profile(scores.strata(agent, "final", tasks), taus)
+        share, low, high = performance_profile(scores.strata(agent, "final"), taus)
         frames.append(pd.DataFrame({"agent": agent, "tau": taus, "share": share, "low": low, "high": high}))
     table = pd.concat(frames, ignore_index=True)
     table.attrs = {"measure": scores.measure, "environments": len(tasks)}
@@ -37,9 +37,8 @@ def data(results: Results) -> pd.DataFrame:
 def draw(axes: Axes, table: pd.DataFrame) -> None:
     """Draw what `data` returns."""
     agents = list(dict.fromkeys(table["agent"]))
-    for agent, line in zip(agents, style.lines(agents), strict=True):
+    for agent, (colour, line) in style.looks(agents).items():
         rows = table[table["agent"] == agent]
-        colour = style.colour(agent)
         axes.step(rows["tau"], rows["share"], where="post", color=colour, linestyle=line, label=style.label(agent))
         axes.fill_between(rows["tau"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0, step="post")
     axes.set_xlabel(f"tau: {MEASURES[table.attrs['measure']]}")

@@ -1,12 +1,19 @@
 """How figures look: one colour and line for each algorithm, everywhere, safe for colour-blind readers.
 
-Colours are those of Okabe and Ito; agents of one name with different options share the colour and differ in line style.
+Colours are those of Okabe and Ito; agents of one name with different options differ in shade and line style.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+
+from steering.errors import NotAvailable
 
 COLOURS = {
     "steering": "#D55E00",
@@ -33,6 +40,12 @@ EXACT_IDS = "IDS"
 """IDS with the exact information gain; `ids` itself takes the variance for it."""
 
 LINES = ("-", "--", ":", "-.")
+MOST_ALONE = 12
+MOST_VARIANTS = 8
+"""Most variants of a name that can be told apart, if it is the only name in a figure and if not."""
+
+Look = tuple[str, str]
+"""Colour and line style."""
 
 
 def colour(agent: str) -> str:
@@ -47,22 +60,53 @@ def label(agent: str) -> str:
     return f"{shown} ({options.replace(',', ', ')})" if options else shown
 
 
-def lines(agents: list[str]) -> list[str]:
-    """A line style for each agent: the first of a name is solid, the next dashed, and so on."""
-    seen: dict[str, int] = {}
-    styles = []
-    for agent in agents:
+def looks(agents: Sequence[str]) -> dict[str, Look]:
+    """A colour and a line style for every agent of a figure, no two alike.
+
+    The only agent of its name has the colour of the name and a solid line. Variants of a name go from dark to light,
+    over several hues if nothing else is in the figure, with four line styles in turn: neighbours in shade differ in
+    style too.
+    """
+    variants: dict[str, list[str]] = {}
+    for agent in dict.fromkeys(agents):
         name = agent.partition(":")[0]
-        styles.append(LINES[seen.get(name, 0) % len(LINES)])
-        seen[name] = seen.get(name, 0) + 1
-    return styles
+        variants.setdefault(name if name in COLOURS else "", []).append(agent)  # others share one colour
+    most = MOST_VARIANTS if len(variants) > 1 else MOST_ALONE
+    found: dict[str, Look] = {}
+    for name, same in variants.items():
+        if len(same) > most:
+            raise NotAvailable(
+                f"{len(same)} agents of the kind '{name or 'other'}' cannot be told apart in one figure (at most "
+                f"{most}); choose some with --agent, or load(DIR, agent=[...]) in Python."
+            )
+        shades = _shades(colour(name), len(same), alone=len(variants) == 1)
+        for number, agent in enumerate(same):
+            found[agent] = shades[number], LINES[number % len(LINES)]
+    return {agent: found[agent] for agent in agents}
 
 
-def draw_curves(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the mean of every agent over steps with its band, from columns agent, step, mean, low and high."""
+def _shades(base: str, count: int, *, alone: bool) -> list[str]:
+    """Colours from dark to light: of one hue, or with `alone` from violet to yellow green."""
+    if count == 1:
+        return [base]
+    if alone:
+        return [to_hex(colormaps["viridis"](at)) for at in np.linspace(0.0, 0.88, count)]
+    shades = []
+    for at in np.linspace(0.0 if base == OTHER else -0.55, 0.5, count):
+        end = np.full(3, float(at > 0))
+        shades.append(to_hex((1 - abs(at)) * np.array(to_rgb(base)) + abs(at) * end))
+    return shades
+
+
+def draw_curves(axes: Axes, table: pd.DataFrame, chosen: Mapping[str, Look] | None = None) -> None:
+    """Draw the mean of every agent over steps with its band, from columns agent, step, mean, low and high.
+
+    Panels of one figure share the looks of all its agents; those of the table are the default.
+    """
     agents = list(dict.fromkeys(table["agent"]))
-    for agent, line in zip(agents, lines(agents), strict=True):
+    chosen = chosen or looks(agents)
+    for agent in agents:
         rows = table[table["agent"] == agent]
-        shade = colour(agent)
+        shade, line = chosen[agent]
         axes.plot(rows["step"], rows["mean"], color=shade, linestyle=line, label=label(agent), linewidth=1.6)
         axes.fill_between(rows["step"], rows["low"], rows["high"], color=shade, alpha=0.15, linewidth=0)

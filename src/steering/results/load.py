@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from steering.errors import InvalidOption, NotAvailable
 from steering.results.files import write_atomically
+from steering.results.plans import configuration_id
 from steering.results.schema import FINALS, LISTS, SCHEMA, BadShard
-from steering.results.store import Store
+from steering.results.store import Store, Unreadable
 
 ORDER = ("environment", "agent", "steps", "seed")
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
@@ -42,7 +43,9 @@ class ProblemWarning(UserWarning):
     """Some files of a results directory are not whole shards and were not read."""
 
 
-def load(directory: str | os.PathLike[str], *, environment: str | None = None, agent: str | None = None) -> Results:
+def load(
+    directory: str | os.PathLike[str], *, environment: str | None = None, agent: str | Sequence[str] | None = None
+) -> Results:
     """Open a results directory.
 
     Parameters
@@ -50,7 +53,7 @@ def load(directory: str | os.PathLike[str], *, environment: str | None = None, a
     directory
         What `steering sweep --out` wrote.
     environment, agent
-        Keep only cells of this environment or agent (their full text).
+        Keep only cells of this environment or agent (their full text), or of several agents.
 
     Examples
     --------
@@ -69,22 +72,55 @@ class Results:
         Files that were not read: (name, reason); complete once a table was read.
     """
 
-    def __init__(self, store: Store, environment: str | None = None, agent: str | None = None) -> None:
+    def __init__(self, store: Store, environment: str | None = None, agent: str | Sequence[str] | None = None) -> None:
         self.directory = store.directory
         self.problems: list[tuple[str, str]] = []
         self._store = store
-        self._keep = {k: v for k, v in (("environment", environment), ("agent", agent)) if v is not None}
+        self._keep: dict[str, list[str]] = {}
+        for column, texts in (("environment", environment), ("agent", agent)):
+            if texts is not None:
+                self._keep[column] = [texts] if isinstance(texts, str) else list(texts)
+        self._cells: dict[bytes, int] | None = None
+
+    def keeps(self, environment: str, agent: str) -> bool:
+        """Whether cells of this environment and agent are among those asked for."""
+        given = {"environment": environment, "agent": agent}
+        return all(given[column] in texts for column, texts in self._keep.items())
+
+    def sweep(self) -> dict[str, Any]:
+        """What the newest sweep of the directory asked for, as it was saved."""
+        return self._store.read_sweep()
+
+    def failed(self) -> int:
+        """Number of cells asked for that failed for good."""
+        done = set(self.finals["key"])
+        count = 0
+        for key, record in self._store.failures().items():
+            config = record.get("config")
+            config = config if isinstance(config, dict) else {}
+            texts = (str(config.get(name)) for name in ("environment", "agent"))
+            count += key.hex() not in done and self.keeps(*texts)
+        return count
 
     @cached_property
     def finals(self) -> pd.DataFrame:
-        """One row for each cell: totals and regrets. The row number is `cell` in the other tables."""
-        table = _pandas(self._rows(FINALS))
+        """One row for each cell: totals and regrets. The row number is `cell` in the other tables.
+
+        Cells with the same environment, agent and steps but another `configuration` differ in something that the texts
+        do not say; see `settings`.
+        """
+        rows = self._rows([*FINALS, "config"])
+        configs = rows.column("config").combine_chunks().dictionary_encode()
+        table = _pandas(rows.drop_columns(["config", "cell"]))
+        names = np.array([configuration_id(text) for text in configs.dictionary.to_pylist()], dtype=object)
+        table["configuration"] = names[configs.indices.to_numpy()] if len(table) else pd.Series(dtype=object)
         table["key"] = [key.hex() for key in table["key"]]
         for name in NULLABLE:
             table[name] = table[name].astype(np.float64)
         table["normalised_regret"] = table["realised_regret"] / table["oracle_total"]
         table["normalised_expected_regret"] = table["expected_regret"] / table["oracle_total"]
-        return table[[*ORDER, *(name for name in table if name not in (*ORDER, "key")), "key"]]
+        last = ("configuration", "key")
+        return table[[*ORDER, *(name for name in table if name not in (*ORDER, *last)), *last]]
 
     @cached_property
     def timings(self) -> pd.DataFrame:
@@ -216,15 +252,21 @@ class Results:
             except BadShard as error:
                 problems.append((name, str(error)))
                 continue
-            for column, text in self._keep.items():
-                rows = rows.filter(pc.equal(rows.column(column), text))
+            for column, texts in self._keep.items():
+                rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
             tables.append(rows)
         self._report(problems)
         table = pa.concat_tables(tables)
         for name in set(names) & set(LISTS):
             if sum(len(chunk.values) for chunk in table.column(name).chunks) > MAX_ROWS:
                 raise NotAvailable(f"the table would have more than {MAX_ROWS} rows; load one environment or agent.")
-        return _ordered(table)
+        table = _ordered(table)
+        # All tables speak of the cells of the first one that was read, though a sweep may be writing meanwhile.
+        keys = table.column("key").to_pylist()
+        if self._cells is None:
+            self._cells = {key: cell for cell, key in enumerate(keys)}
+        numbers = pa.array([self._cells.get(key) for key in keys], pa.int64())
+        return table.append_column("cell", numbers).filter(pc.is_valid(numbers))
 
     def _report(self, problems: list[tuple[str, str]]) -> None:
         new = [problem for problem in problems if problem not in self.problems]
@@ -232,9 +274,10 @@ class Results:
             return
         self.problems.extend(new)
         name, reason = new[0]
+        unproven = any(isinstance(why, Unreadable) for _, why in new)
         warnings.warn(
             f"{len(new)} file(s) in {self._store.shards} are not whole shards and were not read; first: {name[:100]}: "
-            f"{reason}. Start the sweep again to set them aside and compute their cells.",
+            f"{reason}." + ("" if unproven else " Start the sweep again to set them aside and compute their cells."),
             ProblemWarning,
             stacklevel=5,
         )
@@ -356,7 +399,7 @@ def _stacked(rows: pa.Table, step: str, shape: str, values: dict[str, str]) -> p
 
 def _long(rows: pa.Table, lengths: Ints) -> pd.DataFrame:
     """The columns that say which cell a row belongs to, each cell repeated."""
-    table = pd.DataFrame({"cell": np.repeat(np.arange(rows.num_rows), lengths)})
+    table = pd.DataFrame({"cell": np.repeat(rows.column("cell").to_numpy(), lengths)})
     for name in ORDER:
         if name in ("environment", "agent"):
             texts = pd.Categorical(rows.column(name).to_pylist())

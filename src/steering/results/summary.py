@@ -2,8 +2,9 @@
 
 Three tables. *By environment*: mean and interquartile mean of the final score and mean of the area under the curve
 (mean height of the cumulative score over time), with 95 % bootstrap intervals over seeds. *Overall*: the same pooled
-over all environments on which every agent ran, with the stratified bootstrap. *Improvement*: for each pair of agents
-the paired probability that a run of the first has a lower score than the run of the second with the same seed.
+over all environments, with the stratified bootstrap. *Improvement*: for each pair of agents the paired probability
+that a run of the first has a lower score than the run of the second with the same seed. The last two compare agents,
+so they take only seeds of an environment that every agent finished; notes say what that leaves out.
 
 The score is normalised regret where every cell has it, else regret, else (environments that give only samples) the
 negative reward, so that lower is always better; `measure` says which.
@@ -21,6 +22,7 @@ import pandas as pd
 from steering.errors import NotAvailable
 from steering.results.files import write_atomically
 from steering.results.load import Results
+from steering.results.selection import select
 from steering.results.statistics import (
     Floats,
     area_under_curve,
@@ -46,13 +48,20 @@ class Scores:
     table: pd.DataFrame
     tasks: list[str]
     agents: list[str]
-    shared: list[str]
-    """Tasks that every agent ran."""
+    common: pd.DataFrame
+    """Rows of `table` whose task and seed every agent finished: what agents are compared on."""
+    notes: list[str]
 
-    def strata(self, agent: str, column: str, tasks: list[str]) -> dict[str, Floats]:
-        """Scores of an agent by task, ordered by seed."""
-        rows = self.table[self.table["agent"] == agent]
-        return {t: rows.loc[rows["task"] == t, column].to_numpy(dtype=np.float64) for t in tasks}
+    @property
+    def shared(self) -> list[str]:
+        """Tasks with seeds that every agent finished."""
+        known = set(self.common["task"])
+        return [task for task in self.tasks if task in known]
+
+    def strata(self, agent: str, column: str) -> dict[str, Floats]:
+        """Scores of an agent by shared task, of the common seeds in order."""
+        rows = self.common[self.common["agent"] == agent]
+        return {t: rows.loc[rows["task"] == t, column].to_numpy(dtype=np.float64) for t in self.shared}
 
 
 @dataclass(frozen=True)
@@ -92,12 +101,10 @@ class Summary:
 def summarise(results: Results) -> Summary:
     """Summarise everything in a results directory."""
     scores = scores_of(results)
-    notes = []
-    if len(scores.tasks) > 1 and len(scores.shared) < len(scores.tasks):
-        left = len(scores.tasks) - len(scores.shared)
-        notes.append(
-            f"{left} environment(s) that not every agent ran with the same seeds are not in the overall tables."
-        )
+    notes = list(scores.notes)
+    pairs = len(scores.agents) * (len(scores.agents) - 1)
+    if scores.shared and pairs > MAX_PAIRS:
+        notes.append(f"the table of improvement has the first {MAX_PAIRS} of {pairs} pairs of agents.")
     overall, improvement = pd.DataFrame(), pd.DataFrame()
     if scores.shared:
         overall = _overall(scores) if len(scores.tasks) > 1 and scores.measure == "normalised_regret" else overall
@@ -111,32 +118,50 @@ def summarise(results: Results) -> Summary:
 
 def scores_of(results: Results) -> Scores:
     """Score of every cell, and which tasks all agents share."""
-    finals = results.finals
-    if finals.empty:
+    if results.finals.empty:
         raise NotAvailable(f"{results.directory} has no finished cells yet.")
+    chosen = select(results)
+    finals = chosen.finals
     measure = next(m for m in (*list(MEASURES)[:2], "negative_reward") if m not in finals or finals[m].notna().all())
     curve = "reward" if measure == "negative_reward" else "regret"
     final = -finals["reward"] if measure == "negative_reward" else finals[measure]
-    areas = _areas(results.curves, curve, len(finals)) * (-1 if measure == "negative_reward" else 1)
+    areas = _areas(results.curves, curve, finals.index) * (-1 if measure == "negative_reward" else 1)
     if measure == "normalised_regret":
         areas = areas / finals["oracle_total"].to_numpy()
     several = finals.groupby("environment")["steps"].nunique().max() > 1
     task = finals["environment"] + (", " + finals["steps"].astype(str) + " steps" if several else "")
     table = pd.DataFrame(
         {"task": task, "agent": finals["agent"], "seed": finals["seed"], "final": final, "area": areas}
-    ).drop_duplicates(["task", "agent", "seed"], ignore_index=True)
+    ).reset_index(drop=True)
     tasks, agents = list(dict.fromkeys(table["task"])), list(dict.fromkeys(table["agent"]))
-    seeds = table.groupby(["task", "agent"])["seed"].agg(tuple)
-    shared = [t for t in tasks if len({seeds.get((t, a)) for a in agents}) == 1 and (t, agents[0]) in seeds.index]
-    return Scores(measure, table, tasks, agents, shared)
+    common = table[table.groupby(["task", "seed"])["agent"].transform("size") == len(agents)]
+    scores = Scores(measure, table, tasks, agents, common, list(chosen.notes))
+    scores.notes.extend(_not_common(scores))
+    return scores
 
 
-def _areas(curves: pd.DataFrame, column: str, cells: int) -> Floats:
-    areas = np.full(cells, np.nan)
-    for cell, part in curves.groupby("cell"):
+def _not_common(scores: Scores) -> list[str]:
+    """Remarks on scores that are not in comparisons of agents, because some agent has none to set against them."""
+    notes = []
+    apart = [task for task in scores.tasks if task not in scores.shared]
+    if apart:
+        notes.append(
+            f"{len(apart)} environment(s) without a seed that every agent finished are in no comparison of agents: "
+            f"{', '.join(apart[:3])}{', ...' if len(apart) > 3 else ''}."
+        )
+    for task in scores.shared:
+        used, seeds = (rows.loc[rows["task"] == task, "seed"].nunique() for rows in (scores.common, scores.table))
+        if used < seeds:
+            notes.append(f"{task}: agents are compared on the {used} of {seeds} seeds that all of them finished.")
+    return notes
+
+
+def _areas(curves: pd.DataFrame, column: str, cells: pd.Index) -> Floats:
+    areas = {}
+    for cell, part in curves[curves["cell"].isin(cells)].groupby("cell"):
         steps = part["step"].to_numpy(dtype=np.float64)
-        areas[int(str(cell))] = area_under_curve(steps, part[column].to_numpy(dtype=np.float64)[None])[0]
-    return areas
+        areas[cell] = area_under_curve(steps, part[column].to_numpy(dtype=np.float64)[None])[0]
+    return np.array([areas.get(cell, np.nan) for cell in cells])
 
 
 def _by_environment(scores: Scores) -> pd.DataFrame:
@@ -150,7 +175,7 @@ def _by_environment(scores: Scores) -> pd.DataFrame:
 def _overall(scores: Scores) -> pd.DataFrame:
     rows = []
     for agent in scores.agents:
-        final, area = (scores.strata(agent, column, scores.shared) for column in ("final", "area"))
+        final, area = (scores.strata(agent, column) for column in ("final", "area"))
         rows.append({"agent": agent, "environments": len(scores.shared), **_columns(final, area)})
     return pd.DataFrame(rows)
 
@@ -169,7 +194,7 @@ def _columns(final: dict[str, Floats], area: dict[str, Floats]) -> dict[str, flo
 def _improvement(scores: Scores) -> pd.DataFrame:
     rows = []
     for first, second in itertools.islice(itertools.permutations(scores.agents, 2), MAX_PAIRS):
-        x, y = (scores.strata(agent, "final", scores.shared) for agent in (first, second))
+        x, y = (scores.strata(agent, "final") for agent in (first, second))
         value, low, high = probability_of_improvement(x, y)
         rows.append({"agent": first, "better_than": second, "probability": value, "low": low, "high": high})
     return pd.DataFrame(rows)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from steering.errors import NotAvailable
+from steering.errors import InvalidOption, NotAvailable
 from steering.results.load import CURVES, Results
+from steering.results.selection import select
 
 
 def write_tensorboard(results: Results, directory: str | Path) -> int:
-    """Write one TensorBoard run for each cell, with reward and regrets as scalars; returns the number of runs."""
+    """Write one TensorBoard run for each cell, with reward and regrets as scalars; returns the number of runs.
+
+    Cells are chosen as for tables and figures (see `selection`). TensorBoard draws all event files of a place, so that
+    a second export into it would double every curve: a place that is not empty is refused.
+    """
+    if Path(directory).exists() and (not Path(directory).is_dir() or any(Path(directory).iterdir())):
+        raise InvalidOption(f"{directory} is not an empty directory; remove it or give another.")
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
         raise NotAvailable("this needs tensorboardX; install it with: pip install 'steering-rl[tracking]'") from None
     runs = 0
-    for _, part in results.curves.groupby("cell"):
+    curves = results.curves
+    for _, part in curves[curves["cell"].isin(select(results).finals.index)].groupby("cell"):
         first = part.iloc[0]
         name = f"{first['environment']}/{first['agent']}/seed-{first['seed']}-steps-{first['steps']}"
         writer = SummaryWriter(logdir=str(Path(directory) / _safe(name)))
