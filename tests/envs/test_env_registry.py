@@ -181,6 +181,15 @@ def test_a_table_made_for_one_setting_is_made_again_for_the_other() -> None:
         make_env(table, horizon=3)
 
 
+def test_an_object_has_the_name_of_its_id() -> None:
+    """What an id was registered with is not repeated; options of its own are."""
+    for env_id in ("steering/DeepSea-v0", "FrozenLake-v1"):
+        assert make_env(gymnasium.make(env_id)).name == make_env(f"gym:{env_id}").name == f"gym:{env_id}"
+    own = make_env(gymnasium.make("steering/DeepSea-v0", n=5))
+    assert own.name == "gym:steering/DeepSea-v0,n=5"
+    assert make_env(own.name) == own
+
+
 def test_list_envs_names_everything() -> None:
     infos = {info.name: info for info in list_envs()}
     assert set(infos) == {*ENTRIES, "gym", "file"}

@@ -282,7 +282,7 @@ def test_other_spaces_are_refused(env_id: str, space: str) -> None:
 
 def test_objects() -> None:
     env = make_env(gymnasium.make("FrozenLake-v1", is_slippery=False))
-    assert env.name == "gym:FrozenLake-v1,map_name=4x4,is_slippery=false"
+    assert env.name == "gym:FrozenLake-v1,is_slippery=false"
     assert make_env(env.name) == env
     own_map = make_env(gymnasium.make("FrozenLake-v1", desc=["SF", "FG"]))
     assert own_map.name == "gym-object:FrozenLakeEnv"  # a map has no text form here

@@ -182,7 +182,10 @@ def _id_options(env: gymnasium.Env[Any, Any]) -> dict[str, Any] | None:
     mdp, other = exact_mdp(env), exact_mdp(again)
     again.close()
     same = mdp is not None and other is not None and mdp.same_as(other)
-    return {"id": env.spec.id, **env.spec.kwargs} if same else None
+    # What the id was registered with follows from the id: the object gets the name that its text has.
+    registered = gymnasium.registry[env.spec.id].kwargs if env.spec.id in gymnasium.registry else {}
+    given = {k: v for k, v in env.spec.kwargs.items() if k not in registered or bool(registered[k] != v)}
+    return {"id": env.spec.id, **given} if same else None
 
 
 def _make(env_id: str, kwargs: dict[str, Any]) -> gymnasium.Env[Any, Any]:
