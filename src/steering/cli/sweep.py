@@ -219,7 +219,7 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
         raise typer.Exit(EXIT_CELLS_FAILED)
 
 
-def _one_line(message: Warning | str, *details: Any) -> None:
+def _one_line(message: Warning | str, category: object, filename: str, lineno: int, *rest: Any, **more: Any) -> None:
     print(visible(f"warning: {message}"), file=sys.stderr)
 
 
