@@ -2,6 +2,7 @@
 
 import json
 import os
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -200,6 +201,16 @@ def test_a_pipe_or_a_device_is_no_sweep_file(tmp_path):
     for path in (tmp_path / "pipe.toml", "/dev/zero", tmp_path):
         with pytest.raises(SteeringError, match="not a regular file"):
             read_sweep(path)
+
+
+def test_checking_keeps_no_mdp():
+    """30 MDPs of 150 states with two actions are 11 MB; their names and settings are not 1."""
+    sweep = {"environments": [{"name": "deepsea", "n": [150], "discount": [0.9 + i / 1000 for i in range(30)]}]}
+    tracemalloc.start()
+    read_sweep({**sweep, "agents": ["psrl"]})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
 
 
 def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():

@@ -62,10 +62,9 @@ class Group:
         return bytes(digest.digest())
 
 
-def configuration(environment: Environment, agent: Agent, steps: int, record: Record) -> dict[str, Any]:
-    """The complete configuration of a group as plain values."""
-    config: dict[str, Any] = {
-        "schema": SCHEMA_VERSION,
+def environment_part(environment: Environment) -> dict[str, Any]:
+    """What a configuration says of an environment: a few plain values, whatever the size of the MDP."""
+    part: dict[str, Any] = {
         "environment": environment.name,
         "setting": {
             "discount": float(environment.discount),
@@ -73,14 +72,23 @@ def configuration(environment: Environment, agent: Agent, steps: int, record: Re
             "replan_every": environment.replan_every,
             "max_iterations": environment.max_iterations,
         },
+    }
+    if environment.name.startswith("file:"):
+        # The text names a place; what lies there is part of the configuration.
+        part["content"] = content_of(environment)
+    return part
+
+
+def configuration(environment: Mapping[str, Any], agent: Agent, steps: int, record: Record) -> dict[str, Any]:
+    """The complete configuration of a group as plain values; `environment` is an `environment_part`."""
+    config: dict[str, Any] = {
+        "schema": SCHEMA_VERSION,
+        **environment,
         "agent": describe_agent(agent),
         "options": dataclasses.asdict(agent.options),
         "steps": steps,
         "record": {**dataclasses.asdict(record), "extra": sorted(record.extra)},
     }
-    if environment.name.startswith("file:"):
-        # The text names a place; what lies there is part of the configuration.
-        config["content"] = content_of(environment)
     return json.loads(json.dumps(config))  # type: ignore[no-any-return]
 
 

@@ -36,7 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from steering.agents import Agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
-from steering.experiments.cells import Group, Plan, Record, Seeds, configuration
+from steering.experiments.cells import Group, Plan, Record, Seeds, configuration, environment_part
 from steering.experiments.recording import RECORDS
 from steering.experiments.toml_lines import Lines, Where
 from steering.results.plans import read_plan, with_plan, without_plan
@@ -195,6 +195,15 @@ def parse_sweep(data: dict[str, Any], source: str, lines: Lines) -> Sweep:
     return Sweep(table.name, table.model_dump(exclude_none=True, exclude_unset=True), plan)
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is kept of an environment that was made: a sweep may name many, and each may be large."""
+
+    name: str
+    has_table: bool
+    part: dict[str, Any]
+
+
 class _Check:
     """Expands the blocks of a sweep and collects every error on the way."""
 
@@ -248,7 +257,7 @@ class _Check:
             return []
         steps = inherited("steps")[0] or 5000
         for environment, source in environments:
-            if kept.extra and environment.mdp is None:
+            if kept.extra and not environment.has_table:
                 reason = f"'{environment.name}' gives only samples, so {kept.extra[0]} cannot be recorded"
                 self._error(source, reason)
         for agent, source in agents:
@@ -257,7 +266,7 @@ class _Check:
                     source, f"agent '{agent.name}' has no diagnostics to record; put it in a block without them"
                 )
         return [
-            Group(configuration(environment, agent, steps, kept), seeds)
+            Group(configuration(environment.part, agent, steps, kept), seeds)
             for (environment, _), (agent, _) in itertools.product(environments, agents)
         ]
 
@@ -320,7 +329,8 @@ class _Check:
                 if kind == "agent":
                     self._made[cache] = canonical_agent(name, options)
                 else:
-                    self._made[cache] = canonical_environment(name, options)
+                    made = canonical_environment(name, options)
+                    self._made[cache] = _Known(made.name, made.mdp is not None, environment_part(made))
             except SteeringError as error:
                 self._made[cache] = None
                 self._error(where, str(error).rstrip("."))
