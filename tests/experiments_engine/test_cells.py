@@ -85,7 +85,7 @@ def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
     ("text", "environ"),
     [("0/5", {}), ("6/5", {}), ("x", {}), ("1/", {}), ("auto", {}), ("auto", {"JOB_COMPLETION_INDEX": "1"}),
      ("auto", {"SLURM_ARRAY_TASK_ID": "3"}), ("auto/x", {"JOB_COMPLETION_INDEX": "1"}),
-     ("auto", slurm(3, 1, 3, 3)), ("auto", slurm(9, 3, 1, 9)), ("auto", slurm(4, 4, 1, 7, 2)),
+     ("auto", slurm(3, 1, 3, 3)), ("auto", slurm(1, 3, 1, 9)), ("auto", slurm(4, 4, 1, 7, 2)),
      ("auto/16", slurm(16, 16, 1, 16)), ("auto/16", {"JOB_COMPLETION_INDEX": "-1"})],
 )  # fmt: skip
 def test_shards_that_make_no_sense(text, environ):
