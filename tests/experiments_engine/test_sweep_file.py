@@ -231,6 +231,7 @@ def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():
         ("x" * 5000, "more than 4000 characters"),
         ("a = " + "[" * 1500, "nested too deeply"),
         ("steps = 3", "environments: missing"),
+        ('seeds = "x"', "integer, or it should be a valid list, or it should be a table"),
         ('environments = ["deepsea:4"]\nagents = ["psrl"]\nseeds = 99999999999', "less than or equal to"),
         ('environments = ["deepsea:4"]\nagents = [{ eta = 3 }]', "a table needs a name"),
         ('environments = ["deepsea:4"]\nagents = [{ name = "psrl", eta = [] }]', "leaves nothing to run"),

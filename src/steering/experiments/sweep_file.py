@@ -412,8 +412,9 @@ def _structure_errors(error: ValidationError, lines: Lines) -> list[str]:
             model = _MODELS.get(parents[-1], SweepTable) if parents else SweepTable
             reason = f"unknown key{_nearest(str(where[-1]), model.model_fields)}"
         else:
-            reason = one["msg"].removeprefix("Input should be ")
-            reason = f"it should be {reason}" if reason != one["msg"] else reason
+            reason = re.sub(r"a valid dictionary or instance of \w+", "a table", one["msg"])
+            reason = reason.removeprefix("Input should be ")
+            reason = f"it should be {reason}" if "Input should be" in one["msg"] else reason
         found[where] = f"{found[where]}, or {reason}" if where in found and reason not in found[where] else reason
     deepest = [w for w in found if not any(other[: len(w)] == w and other != w for other in found)]
     return [f"{lines.place(where)}: {found[where]}" for where in deepest]
