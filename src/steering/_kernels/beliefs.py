@@ -37,10 +37,20 @@ def first_invalid(data, n_states, n_actions):
 
 
 @jit
+def prior_in_unit(base, unit):
+    """The base prior with the noise of rewards measured in `unit` c: beta_0 c^2 and lambda_0 min(c^2, 1).
+
+    Where c is below 1 the spread of mean rewards, beta / (lambda (alpha - 1)), stays as it is; where it is above 1 the
+    spread grows with the noise, so that the prior is never worth more observations than it was given as.
+    """
+    square = unit * unit
+    return base[0], base[1] * min(square, 1.0), base[2], base[3] * square
+
+
+@jit
 def cell_evidence(base, unit, n, average, scatter):
     """alpha_n log beta_n + log(lambda_n) / 2 of a cell, under the base prior with noise measured in `unit`."""
-    square = unit * unit
-    prior = (base[0], base[1] * square, base[2], base[3] * square)
+    prior = prior_in_unit(base, unit)
     _, shape, rate = normal_gamma_cell(prior, n, average, scatter)
     return shape * math.log(rate) + 0.5 * math.log(prior[1] + n)
 
@@ -53,10 +63,10 @@ def observe(prior, data, statistics, posterior, concentrations, scales):
     (eta + n_y) / (S eta + n). The marginal likelihood of a Dirichlet-multinomial is the product of its predictives,
     so the evidence is exact at the price of one logarithm a sample and grid point.
 
-    `scales` is (base prior, grid, evidence): noise measured in units of c turns beta_0 into beta_0 c^2 and lambda_0
-    into lambda_0 c^2, which leaves the spread of mean rewards as it is. Of the marginal likelihood only
+    `scales` is (base prior, grid, evidence) for the unit c of `prior_in_unit`. Of the marginal likelihood only
     beta_0^alpha_0 lambda_0^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c, so a sample adds the difference of
-    alpha log beta + log(lambda) / 2 before and after it. Empty grids cost nothing.
+    alpha log beta + log(lambda) / 2 before and after it, for the first `EVIDENCE_LIMIT` rewards of a cell. Empty grids
+    cost nothing.
     """
     states, actions, rewards, successors = data
     counts, totals, average, scatter = statistics
@@ -82,6 +92,28 @@ def observe(prior, data, statistics, posterior, concentrations, scales):
             unit_evidence[g] -= cell_evidence(base, units[g], n, average[s, a, y], scatter[s, a, y])
         alpha[s, a, y] += 1.0
         mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(prior, n, average[s, a, y], scatter[s, a, y])
+
+
+@jit
+def common_mean(prior, strength, counts, average):
+    """Posterior mean of the mean that all cells share, its own prior being worth `strength` cells.
+
+    A cell's average is normal about the common mean with variance s^2 (1 + lambda / n), s the spread of mean rewards,
+    so that it has the weight n / (n + lambda).
+    """
+    S, A, _ = counts.shape
+    lam = prior[1]
+    weight = strength
+    total = strength * prior[0]
+    for s in range(S):
+        for a in range(A):
+            for y in range(S):
+                n = counts[s, a, y]
+                if n > 0.0:
+                    share = n / (n + lam)
+                    weight += share
+                    total += share * average[s, a, y]
+    return total / weight
 
 
 @jit

@@ -1,13 +1,23 @@
 """What a model-based agent believes about an MDP: Dirichlet rows and Normal-Gamma rewards, together.
 
-The prior can be learned. With `concentration="learned"` the eta that all rows share is the maximum of its log evidence
-(the Dirichlet-multinomial marginal likelihood of everything seen) plus a weak log-normal pull towards the given eta,
-over a grid of a factor 1.26. With `reward_scale="learned"` the same is done for the unit c in which the noise of
-rewards is measured: beta_0 becomes beta_0 c^2 and lambda_0 becomes lambda_0 c^2, so that the spread of mean rewards,
-beta_0 / (lambda_0 (alpha_0 - 1)), stays what the prior says. (Rewards that were seen say how noisy rewards are; they
-do not say how large those are that nobody has seen, and an agent that thinks so stops looking for them.) Both are
-followed sample by sample at the price of a few logarithms for each grid point, and take effect at `refresh`, which an
-agent calls before it plans.
+The prior can be learned.
+
+`concentration="learned"`: eta, which all rows share, leaves the given value as far as the data demand and no further.
+Its score is its log evidence (the Dirichlet-multinomial marginal likelihood of everything seen) plus a weak log-normal
+pull towards the given eta, over a grid of a factor 1.26; of all values that score at most `PLAUSIBLE` below the best,
+the one nearest to the given eta is taken. (The best itself is too rash: a few rows that happened to show one outcome
+each do not prove that rows are deterministic, and an agent that thinks so gives up what failed once.)
+
+`reward_scale="learned"`: the unit c in which the noise of rewards is measured is the one with the best score, on a grid
+of a factor 1.58, from the first few rewards of each cell; beta_0 becomes beta_0 c^2 and lambda_0 becomes
+lambda_0 min(c^2, 1). So the spread of mean rewards, beta_0 / (lambda_0 (alpha_0 - 1)), is what the prior says where
+there is less noise than expected. (Rewards that were seen say how noisy rewards are; they do not say how large those
+are that nobody has seen, and an agent that thinks so stops looking for them.) Where there is more, the prior is worth
+as many observations as it was given as, and no more. Then the mean mu_0 that all cells share is learned with a pull of
+`MEAN_PULL` cells: where every step costs 1, what was never tried is expected to cost about as much.
+
+Evidence is followed sample by sample at the price of a few logarithms for each grid point; all of it takes effect at
+`refresh`, which an agent calls before it plans.
 """
 
 from __future__ import annotations
@@ -29,6 +39,8 @@ Transitions = tuple[Ints, Ints, Floats, Ints]
 GRID = np.geomspace(1e-3, 1e3, 61)
 UNIT_GRID = np.geomspace(1e-3, 1e3, 31)
 PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
+PLAUSIBLE = 1.0  # log evidence by which the concentration may be less likely than the best
+MEAN_PULL = 4.0  # cells that the given mean reward is worth
 
 
 class ModelBelief:
@@ -72,7 +84,7 @@ class ModelBelief:
         if min(cells) < 1:
             raise InvalidOption(f"a belief about {n_states} states and {n_actions} actions needs at least one of each.")
         self.eta = self.given_eta
-        self.reward_unit = 1.0
+        self.noise_unit = 1.0
         self.prior = self.given_prior
         self.counts: Floats = np.zeros(cells)
         self.totals: Floats = np.zeros(cells[:2])
@@ -123,18 +135,20 @@ class ModelBelief:
         )
 
     def refresh(self) -> None:
-        """Move to the concentration and reward unit with the largest evidence, where they are learned."""
+        """Move to what the evidence says of the priors that are learned."""
         if self._etas.size:
-            eta = float(self._etas[int(np.argmax(self._eta_evidence))])
+            plausible = self._etas[self._eta_evidence >= self._eta_evidence.max() - PLAUSIBLE]
+            eta = float(np.clip(self.given_eta, plausible[0], plausible[-1]))
             if eta != self.eta:
                 self.eta = eta
                 np.add(self.counts, eta, out=self.alpha)
         if self._units.size:
-            unit = float(self._units[int(np.argmax(self._unit_evidence))])
-            if unit != self.reward_unit:
-                self.reward_unit = unit
-                mu, lam, alpha, beta = self.given_prior
-                self.prior = (mu, lam * unit**2, alpha, beta * unit**2)
+            self.noise_unit = float(self._units[int(np.argmax(self._unit_evidence))])
+            prior = kernels.prior_in_unit(self.given_prior, self.noise_unit)
+            mean = kernels.common_mean(prior, MEAN_PULL, self.counts, self.average)
+            learned = (mean, *prior[1:])
+            if learned != self.prior:
+                self.prior = learned
                 kernels.refresh_rewards(
                     self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate
                 )
