@@ -1,6 +1,6 @@
 """Put the results of a reproduction into docs/reproduction.md: the table of claims, the summary, small figures.
 
-    python docs/figures/repro_page.py results/reproduction
+    python docs/figures/repro_page.py results/reproduction-full
 
 Everything between the two marks in the page is replaced; nothing there is typed by hand.
 """

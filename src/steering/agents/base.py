@@ -119,9 +119,9 @@ class ModelBasedOptions:
     normal_gamma
         Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3).
     concentration
-        "fixed", or "learned": eta follows the evidence of all rows.
+        "fixed", or "learned": eta follows the evidence of all rows, as far from the given one as it must.
     reward_scale
-        "fixed", or "learned": the noise of rewards follows their evidence.
+        "fixed", or "learned": the noise of rewards and their common mean follow what was seen.
     """
 
     eta: float = 1.0

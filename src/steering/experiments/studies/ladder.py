@@ -1,8 +1,7 @@
 """From the literal reading of the paper to the default, one change at a time, and what each change is worth.
 
 The rungs are cumulative: each is the one before it with the named options changed. The first is `preset=paper`, the
-fifth `preset=paper-sound`, the last the default. Rungs that select samples one by one take long and have a sixth of
-the seeds.
+fifth `preset=paper-sound`, the last the default.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
 from steering.experiments.studies.design import Cell, with_options
 from steering.experiments.studies.intervals import interval_of_mean
@@ -33,7 +31,7 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("reference is the posterior mean, no dictionary", {"reference": default.reference, "selection": "none"}),
         ("exact expectation", {"expectation": default.expectation, "draws": default.draws}),
         ("learned concentration", {"concentration": default.concentration}),
-        ("learned reward noise", {"reward_scale": default.reward_scale}),
+        ("learned noise and mean of rewards", {"reward_scale": default.reward_scale}),
         ("plans in the model of the data", {"planning": default.planning}),
         ("novelty of rewards", {"novelty": default.novelty}),
         ("noise on rewards seen", {"reward_noise": default.reward_noise}),
@@ -68,31 +66,17 @@ def run_ladder(
     watch: Watch = None,
 ) -> pd.DataFrame:
     """Run what is missing; a row for each rung and cell: mean normalised regret with its 95 % interval."""
-    blocks = [
-        block(cell, [text for _, text in rungs() if _selects(text) == selects], first=0, count=_seeds(cell, selects))
-        for selects in (True, False)
-        for cell in cells
-    ]
+    blocks = [block(cell, [text for _, text in rungs()], first=0, count=cell.seeds) for cell in cells]
     scores = run_sweep({"name": "ladder", "record": RECORD, "blocks": blocks}, Path(out), workers, watch)
     scales = {cell.name: reward_scale(cell) or cell.steps for cell in cells}
     rows = []
     for label, text in rungs():
         for cell in cells:
-            regrets = scores.of(cell, text, range(_seeds(cell, _selects(text)))).values()
+            regrets = scores.of(cell, text, range(cell.seeds)).values()
             one = interval_of_mean([regret / scales[cell.name] for regret in regrets], 0.95)
             known = {"rung": label, "agent": text, "cell": cell.name, "runs": sum(regret.size for regret in regrets)}
             rows.append({**known, "mean": one.mean, "low": one.low, "high": one.high})
     return pd.DataFrame(rows)
-
-
-def _selects(agent: str) -> bool:
-    """Whether an agent selects samples one by one, which takes long."""
-    options = make_agent(agent).options
-    return bool(options.selection != "none")
-
-
-def _seeds(cell: Cell, selects: bool) -> int:
-    return max(1, cell.seeds // 6) if selects else cell.seeds
 
 
 def markdown(table: pd.DataFrame) -> str:
