@@ -33,6 +33,10 @@ import importlib.util, sys
 from steering.envs.registration import register_on_import
 register_on_import()
 register_on_import()
+for name in [name for name in sys.modules if name.partition(".")[0] == "steering"]:
+    del sys.modules[name]  # the package is imported once more, with classes of its own
+from steering.envs.registration import register_on_import
+register_on_import()
 assert "gymnasium" not in sys.modules and "steering.envs.registry" not in sys.modules
 assert importlib.util.find_spec("gymnasium") is not None  # only a question, nothing is loaded
 import gymnasium

@@ -36,7 +36,9 @@ def register_on_import() -> None:
     """Register now if Gymnasium is loaded, else as soon as it is; so nobody pays for it who does not use it."""
     if "gymnasium" in sys.modules:
         register_all()
-    elif not any(isinstance(finder, _RegisterAfterImport) for finder in sys.meta_path):
+    # By name: a package that is imported a second time (coverage does it) has another class of the same name, and two
+    # finders would ask each other for ever.
+    elif not any(type(finder).__name__ == _RegisterAfterImport.__name__ for finder in sys.meta_path):
         sys.meta_path.insert(0, _RegisterAfterImport())
 
 
