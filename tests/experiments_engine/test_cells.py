@@ -8,6 +8,7 @@ import pytest
 
 import steering
 from steering.errors import InvalidOption
+from steering.experiments import cells
 from steering.experiments.cells import Shard, parse_shard
 from steering.experiments.sweep_file import read_sweep
 
@@ -37,6 +38,12 @@ def test_every_setting_changes_the_key():
     ]
     assert len(set(keys)) == len(keys)
     assert key(agents=["psrl:eta=1.0,concentration=fixed"]) == key()
+
+
+def test_another_revision_of_the_numbers_is_another_key(monkeypatch):
+    old = key()
+    monkeypatch.setattr(cells, "REVISION", cells.REVISION + 1)
+    assert key() != old
 
 
 def test_a_file_environment_is_keyed_by_its_content(tmp_path):

@@ -1,7 +1,7 @@
 """Cells: what a sweep expands to. A cell is one run of one seed, keyed by a hash of its complete configuration.
 
-A *group* is everything but the seed: environment, agent with all its options (changed or not), steps and what is
-recorded. The key of a cell is
+A *group* is everything but the seed: environment, agent with all its options (changed or not), steps, what is
+recorded, and the `REVISION` of the package, which changes when the numbers of runs do. The key of a cell is
 
     blake2b-128( canonical JSON of the group + newline + seed ),
 
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from steering._version import REVISION
 from steering.agents import Agent, describe_agent
 from steering.envs import Environment
 from steering.errors import InvalidOption
@@ -83,6 +84,7 @@ def configuration(environment: Mapping[str, Any], agent: Agent, steps: int, reco
     """The complete configuration of a group as plain values; `environment` is an `environment_part`."""
     config: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
+        "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),
         "options": dataclasses.asdict(agent.options),

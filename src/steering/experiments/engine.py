@@ -218,7 +218,7 @@ class _Run:
         self.journal.write("versions", others=self.report.versions[:5])
         warnings.warn(
             f"{self.store.directory} holds cells computed by version {others} of steering, and this is {__version__}: "
-            "they are kept as they are; use a new directory if all should come from one version.",
+            "those that give the same numbers (the revision in the key) are kept.",
             VersionWarning,
             stacklevel=4,
         )

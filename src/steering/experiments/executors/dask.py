@@ -16,12 +16,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from steering._version import __version__
+from steering._version import REVISION, __version__
 from steering.errors import NotAvailable, SteeringError
 from steering.experiments.compute import Failure, Outcome
 from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
 CONNECT_SECONDS = 10
+PROGRAM = f"{__version__} (revision {REVISION})"
 HOW = f"pip install 'steering-rl[dask]=={__version__}'"
 GONE = (
     "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
@@ -85,7 +86,7 @@ class DaskExecutor:
     def submit(self, ticket: int, batch: bytes, cells: int) -> None:
         """Send a batch."""
         with self._scheduler():
-            future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, __version__, pure=False)
+            future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, PROGRAM, pure=False)
         self._running[ticket] = (future, cells)
         future.add_done_callback(lambda finished: self._done.put((ticket, finished)))
 
@@ -140,11 +141,11 @@ def run_remote(
     cells: int,
     limits: tuple[float | None, int | None],
     setup: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]],
-    version: str,
+    program: str,
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
-    if version != __version__:
-        raise ImportError(f"they have version {__version__}, and the sweep was started with {version}")
+    if program != PROGRAM:
+        raise ImportError(f"they have version {PROGRAM}, and the sweep was started with {program}")
     settings = (limits, setup)
     executor = _take(settings)
     try:

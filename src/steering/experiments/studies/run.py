@@ -4,9 +4,9 @@
                       them on a few seeds, the best third on more, the best two on all,
     DIR/comparison    the best setting of each, and ours, on seeds 0, 1, 2, ...
 
-Both are ordinary results directories (`steering status`, `steering summary`, `steering.load`). Runs are read back by
-their keys, which have every option in them: a directory that also holds runs of other settings, or of an older
-version whose defaults were different, gives the same tables as an empty one.
+Both are ordinary results directories (`steering summary`, `steering.load`); `steering status` of the tuning counts its
+last round only. Runs are read back by their keys, which have every option and the revision of the numbers in them: a
+directory that also holds runs of other settings or of an older program gives the same tables as an empty one.
 """
 
 from __future__ import annotations
