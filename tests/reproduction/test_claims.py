@@ -17,11 +17,12 @@ from steering.reproduction.claims.rule import Claim, Verdict
 from steering.reproduction.claims.weight import WeightRuns, weight_claims
 from steering.reproduction.plan import CHAPTERS
 from steering.reproduction.run import Finished, Reproduction, _write_numbers
-from steering.reproduction.scale import PARTNERS, VARIANTS
+from steering.reproduction.scale import OTHERWISE, PARTNERS, VARIANTS
 
 CASES = [*DEEPSEA, *ENVIRONMENTS, *SPARSITY, *PRIOR, *BELIEFS, *DIRECTED, *THEORY]
 ALONE = {"literal": Verdict.HOLDS, "sound": Verdict.HOLDS_SOUND, "default": Verdict.HOLDS_DEFAULT}
 """The verdict when one variant alone passes."""
+PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 UNTESTABLE = {"rates-improve", "lemma-factor", "select"}
 
 
@@ -94,9 +95,27 @@ def test_what_only_proofs_decide_says_so() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_controls_plan_and_learn_as_their_partner_does(variant: str) -> None:
     own, partner = (steering.make_agent(names[variant]).options for names in (VARIANTS, PARTNERS))
-    assert partner.concentration == own.concentration
+    for shared in ("eta", "normal_gamma", "concentration", "reward_scale"):
+        assert getattr(partner, shared) == getattr(own, shared), shared
     assert (partner.planning == "sampled") == (own.planning == "sampled")
     assert partner.information == "variance"
+
+
+def test_controls_say_what_else_differs() -> None:
+    """The texts are checked against the options: whatever is not shared with the partner is named, and nothing else."""
+    for variant, said in OTHERWISE.items():
+        own, partner = (steering.make_agent(names[variant]).options for names in (VARIANTS, PARTNERS))
+        terms = own.planning != "sampled" and (own.novelty > 0 or own.reward_noise > 0)
+        differs = {
+            "model of the data": own.planning != partner.planning,
+            "novelty and reward noise": terms,
+            f"weight {own.info_weight} instead of {partner.info_weight}": own.info_weight != partner.info_weight,
+            "half of the data": own.selection == "posterior" and own.batch == 2,
+        }
+        assert {text for text in differs if text in said} == {text for text, true in differs.items() if true}
+        assert (said == "nothing") == (not any(differs.values()))
+        assert said in named(DEEPSEA[0].build(dict.fromkeys(VARIANTS, 0.4)), "deepsea-control").test
+        assert f"| `{PARTNERS[variant]}` | {said} |" in PAGE.read_text(encoding="utf-8")
 
 
 def test_all_baselines_have_to_be_behind() -> None:

@@ -16,8 +16,8 @@ BASELINES = ("q_learning", "bayesian_q", "ube", "mm", "psrl", "ids")
 MEAN_IDS = "ids:planning=mean"
 """A baseline that the paper does not have: the same IDS, planned in the posterior mean."""
 
-LEARNED_IDS = "ids:planning=mean,concentration=learned"
-"""The same with the learned concentration that our default has."""
+LEARNED_IDS = "ids:planning=mean,concentration=learned,reward_scale=learned"
+"""The same with the learned priors that our default has: concentration, and noise and common mean of the rewards."""
 
 EXACT_IDS = "ids:information=gain"
 """IDS with the exact mutual information, which a Dirichlet belief has in closed form."""
@@ -30,7 +30,18 @@ VARIANTS: Mapping[str, str] = {
 """The three STEERINGs: ours, the paper made sound, the literal paper."""
 
 PARTNERS: Mapping[str, str] = {"default": LEARNED_IDS, "sound": MEAN_IDS, "literal": "ids"}
-"""For each STEERING the IDS that plans and learns as it does, with the variance for the information: controls."""
+"""For each STEERING the IDS nearest to it, with the variance for the information: controls.
+
+Partners share the given priors, how priors are learned, and whether plans are made in a sampled model.
+"""
+
+OTHERWISE: Mapping[str, str] = {
+    "default": "the model of the data instead of the posterior mean, terms for novelty and reward noise, weight 0.3 "
+    "instead of 0.5",
+    "sound": "nothing",
+    "literal": "the posterior gets the selected half of the data only",
+}
+"""What differs besides the information between each STEERING and its partner; see `tests/reproduction/test_claims.py`."""
 
 AGENTS = (*BASELINES, MEAN_IDS, *VARIANTS.values())
 

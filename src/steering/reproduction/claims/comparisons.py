@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steering.reproduction.claims.rule import Claim, above
 from steering.reproduction.fits import Effect, mean_effect
-from steering.reproduction.scale import PARTNERS, VARIANTS
+from steering.reproduction.scale import OTHERWISE, PARTNERS, VARIANTS
 
 Floats = NDArray[np.float64]
 
@@ -30,14 +30,15 @@ def variants_ahead(scores: Mapping[str, Floats], others: Iterable[str]) -> dict[
 
 
 def control(name: str, scores: Mapping[str, Floats], where: str) -> Claim:
-    """Our question: is each STEERING ahead of the same agent with the variance in place of the Stein information?
+    """Our question: is each STEERING ahead of the nearest agent with the variance in place of the Stein information?
 
-    Partners share the model that is planned in and how the prior is learned, so that the information is what differs.
+    Partners share priors and how they are learned. What else differs is said with the effect (`OTHERWISE`): for the
+    paper made sound it is nothing, for the other two the answer is about the information and that together.
     """
-    pairs = "; ".join(f"{variant}: {partner}" for variant, partner in PARTNERS.items())
+    pairs = "; ".join(f"{name}: {partner}, differs else in: {OTHERWISE[name]}" for name, partner in PARTNERS.items())
     return Claim(
         name,
-        f"(A control, not in the paper.) The Stein information does better than the variance would, {where}.",
+        f"(A control, not in the paper.) STEERING is ahead of the nearest IDS, which has the variance for the information, {where}.",
         "not in the paper: is it the information, or the model that is planned in?",
         f"normalised regret of the partner - STEERING's, paired by seed ({pairs})",
         above(0),
