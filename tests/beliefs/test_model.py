@@ -47,23 +47,20 @@ def unit_prior(prior, unit: float) -> tuple[float, float, float, float]:
     return mu, lam * min(unit, 1.0) ** 2, alpha, beta * unit**2
 
 
-def heard(data) -> list[tuple[int, int, float, int]]:
-    """The rewards that count as evidence about the noise: the first few of each cell."""
-    seen: dict[tuple[int, int, int], int] = {}
-    kept = []
-    for s, a, r, y in data:
-        seen[s, a, y] = seen.get((s, a, y), 0) + 1
-        if seen[s, a, y] <= EVIDENCE_LIMIT:
-            kept.append((s, a, r, y))
-    return kept
-
-
-def shared_mean(belief, prior) -> float:
-    """Weighted least squares by the normal equations: cells have variance 1 + lambda / n, the given mean 1 / pull."""
+def shared_mean(belief, prior, pull: float) -> float:
+    """Weighted least squares: cells have variance 1 + lambda / n, the given mean 1 / pull."""
     n = belief.counts[belief.counts > 0]
-    precision = np.append(1 / (1 + prior[1] / n), MEAN_PULL)
+    precision = np.append(1 / (1 + prior[1] / n), pull)
     values = np.append(belief.average[belief.counts > 0], prior[0])
     return float(precision @ values / precision.sum())
+
+
+def evidence_of(belief, prior) -> float:
+    """Log marginal likelihood of the cells, each counting as a few rewards at most, about their own common mean."""
+    keep = np.minimum(1.0, EVIDENCE_LIMIT / np.maximum(belief.counts, 1))
+    cells = NormalGammaCells(SHAPE, (shared_mean(belief, prior, 0.0), *prior[1:]))
+    cells.observe_moments(belief.counts * keep, belief.average, belief.scatter * keep)
+    return cells.log_marginal()
 
 
 @given(TRANSITIONS, st.sampled_from([0.01, 1.0, 5.0]))
@@ -140,15 +137,12 @@ def test_learned_reward_scale_is_the_maximum_of_evidence_and_pull(scale: float, 
     belief = ModelBelief(S, A, normal_gamma=prior, reward_scale="learned")
     belief.observe_many(arrays(data))
     belief.refresh()
-    score = [
-        plain(heard(data), 1.0, unit_prior(prior, c))[1].log_marginal() - 0.5 * (np.log(c) / PULL) ** 2
-        for c in UNIT_GRID
-    ]
+    score = [evidence_of(belief, unit_prior(prior, c)) - 0.5 * (np.log(c) / PULL) ** 2 for c in UNIT_GRID]
     np.testing.assert_allclose(np.diff(belief._unit_evidence), np.diff(score), atol=1e-8)
     best = UNIT_GRID[int(np.argmax(score))]
     assert belief.noise_unit == pytest.approx(best)
     wanted = unit_prior(prior, best)
-    assert belief.prior == pytest.approx((shared_mean(belief, wanted), *wanted[1:]))
+    assert belief.prior == pytest.approx((shared_mean(belief, wanted, MEAN_PULL), *wanted[1:]))
     cells = plain(data, 1.0, belief.prior)[1]
     for name in ("mu", "shape", "rate"):
         np.testing.assert_allclose(getattr(belief, name), getattr(cells, name), rtol=1e-10, atol=1e-14)
@@ -192,6 +186,39 @@ def test_fixed_priors_do_not_move() -> None:
     belief.observe_many(arrays(random_data(3, 200, scale=30.0)))
     belief.refresh()
     assert (belief.eta, belief.noise_unit, belief.prior) == (2.0, 1.0, (0.0, 4.0, 3.0, 3.0))
+
+
+@pytest.mark.parametrize("value", [-100.0, -10.0, 1.0, 1e6])
+@pytest.mark.parametrize("visits", [1, 2, 8])
+def test_rewards_that_are_all_alike_have_no_noise_however_far_from_the_prior(value: float, visits: int) -> None:
+    belief = ModelBelief(S, A, reward_scale="learned")
+    belief.observe_many(arrays([(s, 0, value, y) for s in range(S) for y in range(S)] * visits))
+    belief.refresh()
+    assert belief.noise_unit <= 1
+    assert belief.prior[3] / belief.prior[1] == pytest.approx(3 / 4)
+
+
+def test_a_cell_without_noise_does_not_outvote_the_others() -> None:
+    """Eight cells with noise of 1, and one that was visited for ever and has none."""
+    rng = np.random.default_rng(7)
+    noisy = [(s, a, float(rng.normal()), y) for s in (0, 1) for a in range(A) for y in (0, 1) for _ in range(8)]
+    belief = ModelBelief(S, A, reward_scale="learned")
+    belief.observe_many(arrays(noisy + [(2, 0, 0.3, 2)] * 5000))
+    belief.refresh()
+    assert belief.noise_unit > 0.3
+
+
+def test_a_gap_among_plausible_concentrations_is_not_filled() -> None:
+    """Ten rows with one outcome each and a flat one: small values and large ones, and nothing between."""
+    n = 30
+    belief = ModelBelief(n, 1, concentration="learned")
+    data = [(s, 0, 0.0, s) for s in range(10) for _ in range(5)] + [(29, 0, 0.0, k % n) for k in range(2010)]
+    belief.observe_many(arrays(data))
+    belief.refresh()
+    score = belief._eta_evidence
+    at = float(score[np.flatnonzero(belief._etas == belief.eta)[0]])
+    assert at >= score.max() - PLAUSIBLE
+    assert belief.eta != belief.given_eta
 
 
 @pytest.mark.parametrize("eta", [1e-3, 0.03, 1.0])

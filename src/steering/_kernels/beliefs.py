@@ -7,11 +7,13 @@ its fourth parameter is lambda_0 + n and is never stored). ``prior`` is (mu_0, l
 
 import math
 
+import numpy as np
+
 from steering._jit import jit
 from steering._kernels.special import digamma
 
 EVIDENCE_LIMIT = 8.0
-"""Rewards of one cell that count as evidence about the noise of all. A cell without any noise would otherwise
+"""Rewards that a cell counts as, at most, when the noise of all is judged. A cell without any noise would otherwise
 outweigh every other as it is visited: its evidence grows without bound as the unit shrinks."""
 
 
@@ -48,72 +50,88 @@ def prior_in_unit(base, unit):
 
 
 @jit
-def cell_evidence(base, unit, n, average, scatter):
-    """alpha_n log beta_n + log(lambda_n) / 2 of a cell, under the base prior with noise measured in `unit`."""
-    prior = prior_in_unit(base, unit)
-    _, shape, rate = normal_gamma_cell(prior, n, average, scatter)
-    return shape * math.log(rate) + 0.5 * math.log(prior[1] + n)
-
-
-@jit
-def observe(prior, data, statistics, posterior, concentrations, scales):
-    """Add transitions one after the other: to the statistics, the posterior, and the evidence for its priors.
+def observe(prior, data, statistics, posterior, concentrations):
+    """Add transitions one after the other: to the statistics, the posterior, and the evidence for the concentration.
 
     `concentrations` is (grid, evidence): every grid value eta gains the log of its predictive probability
     (eta + n_y) / (S eta + n). The marginal likelihood of a Dirichlet-multinomial is the product of its predictives,
-    so the evidence is exact at the price of one logarithm a sample and grid point.
-
-    `scales` is (base prior, grid, evidence) for the unit c of `prior_in_unit`. Of the marginal likelihood only
-    beta_0^alpha_0 lambda_0^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c, so a sample adds the difference of
-    alpha log beta + log(lambda) / 2 before and after it, for the first `EVIDENCE_LIMIT` rewards of a cell. Empty grids
-    cost nothing.
+    so the evidence is exact at the price of one logarithm a sample and grid point. An empty grid costs nothing.
     """
     states, actions, rewards, successors = data
     counts, totals, average, scatter = statistics
     alpha, mu, shape, rate = posterior
     etas, eta_evidence = concentrations
-    base, units, unit_evidence = scales
     S = counts.shape[2]
     for t in range(states.shape[0]):
         s, a, y, r = states[t], actions[t], successors[t], rewards[t]
         n = counts[s, a, y]
         for g in range(etas.shape[0]):
             eta_evidence[g] += math.log((etas[g] + n) / (S * etas[g] + totals[s, a]))
-        heard = n < EVIDENCE_LIMIT
-        for g in range(units.shape[0] if heard else 0):
-            unit_evidence[g] += cell_evidence(base, units[g], n, average[s, a, y], scatter[s, a, y])
         n += 1.0
         counts[s, a, y] = n
         totals[s, a] += 1.0
         step = r - average[s, a, y]
         average[s, a, y] += step / n
         scatter[s, a, y] += step * (r - average[s, a, y])
-        for g in range(units.shape[0] if heard else 0):
-            unit_evidence[g] -= cell_evidence(base, units[g], n, average[s, a, y], scatter[s, a, y])
         alpha[s, a, y] += 1.0
         mu[s, a, y], shape[s, a, y], rate[s, a, y] = normal_gamma_cell(prior, n, average[s, a, y], scatter[s, a, y])
 
 
 @jit
-def common_mean(prior, strength, counts, average):
-    """Posterior mean of the mean that all cells share, its own prior being worth `strength` cells.
-
-    A cell's average is normal about the common mean with variance s^2 (1 + lambda / n), s the spread of mean rewards,
-    so that it has the weight n / (n + lambda).
-    """
+def seen_cells(counts, average, scatter):
+    """(n, average, scatter) of the cells that were seen, as the columns of a (3, cells) array."""
     S, A, _ = counts.shape
-    lam = prior[1]
-    weight = strength
-    total = strength * prior[0]
+    number = 0
     for s in range(S):
         for a in range(A):
             for y in range(S):
-                n = counts[s, a, y]
-                if n > 0.0:
-                    share = n / (n + lam)
-                    weight += share
-                    total += share * average[s, a, y]
+                number += counts[s, a, y] > 0.0
+    cells = np.empty((3, number))
+    i = 0
+    for s in range(S):
+        for a in range(A):
+            for y in range(S):
+                if counts[s, a, y] > 0.0:
+                    cells[0, i] = counts[s, a, y]
+                    cells[1, i] = average[s, a, y]
+                    cells[2, i] = scatter[s, a, y]
+                    i += 1
+    return cells
+
+
+@jit
+def common_mean(lam, start, strength, cells):
+    """Best linear estimate of the mean that all cells share, `start` being worth `strength` cells.
+
+    A cell's average lies about the common mean with variance s^2 (1 + lambda / n), s the spread of mean rewards, so
+    that it has the weight n / (n + lambda).
+    """
+    weight = strength
+    total = strength * start
+    for i in range(cells.shape[1]):
+        share = cells[0, i] / (cells[0, i] + lam)
+        weight += share
+        total += share * cells[1, i]
     return total / weight
+
+
+@jit
+def noise_evidence(base, units, cells, out):
+    """Log evidence of every unit c of the noise, up to a constant; writes into `out`.
+
+    Of the marginal likelihood of a cell only beta^alpha_0 lambda^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c.
+    The prior's mean is that of the cells themselves, weighted as in `common_mean`: rewards that are all alike have no
+    noise, however far they are from what was expected. A cell counts as `EVIDENCE_LIMIT` rewards at most.
+    """
+    for g in range(units.shape[0]):
+        _, lam, alpha, beta = prior_in_unit(base, units[g])
+        prior = (common_mean(lam, 0.0, 0.0, cells), lam, alpha, beta)
+        total = cells.shape[1] * (alpha * math.log(beta) + 0.5 * math.log(lam))
+        for i in range(cells.shape[1]):
+            n = min(cells[0, i], EVIDENCE_LIMIT)
+            _, shape, rate = normal_gamma_cell(prior, n, cells[1, i], cells[2, i] * n / cells[0, i])
+            total -= shape * math.log(rate) + 0.5 * math.log(lam + n)
+        out[g] = total
 
 
 @jit

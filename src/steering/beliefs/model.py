@@ -9,15 +9,17 @@ the one nearest to the given eta is taken. (The best itself is too rash: a few r
 each do not prove that rows are deterministic, and an agent that thinks so gives up what failed once.)
 
 `reward_scale="learned"`: the unit c in which the noise of rewards is measured is the one with the best score, on a grid
-of a factor 1.58, from the first few rewards of each cell; beta_0 becomes beta_0 c^2 and lambda_0 becomes
-lambda_0 min(c^2, 1). So the spread of mean rewards, beta_0 / (lambda_0 (alpha_0 - 1)), is what the prior says where
-there is less noise than expected. (Rewards that were seen say how noisy rewards are; they do not say how large those
-are that nobody has seen, and an agent that thinks so stops looking for them.) Where there is more, the prior is worth
-as many observations as it was given as, and no more. Then the mean mu_0 that all cells share is learned with a pull of
-`MEAN_PULL` cells: where every step costs 1, what was never tried is expected to cost about as much.
+of a factor 1.58; its evidence is that of all cells about their own common mean, a cell counting as a few rewards at
+most (`EVIDENCE_LIMIT`). beta_0 becomes beta_0 c^2 and lambda_0 becomes lambda_0 min(c^2, 1). So the spread of mean
+rewards, beta_0 / (lambda_0 (alpha_0 - 1)), is what the prior says where there is less noise than expected. (Rewards
+that were seen say how noisy rewards are; they do not say how large those are that nobody has seen, and an agent that
+thinks so stops looking for them.) Where there is more, the prior is worth as many observations as it was given as, and
+no more. The mean mu_0 that all cells share is learned with a pull of `MEAN_PULL` cells: where every step costs 1, what
+was never tried is expected to cost about as much.
 
-Evidence is followed sample by sample at the price of a few logarithms for each grid point; all of it takes effect at
-`refresh`, which an agent calls before it plans.
+All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for the concentration is
+followed sample by sample, that for the noise is computed there, at the price of a few logarithms for each grid point
+and sample, or cell seen.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ class ModelBelief:
         self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
         self._eta_evidence = -0.5 * (np.log(self._etas / self.given_eta) / PULL) ** 2
         self._units = UNIT_GRID.copy() if learn_scale else np.empty(0)
-        self._unit_evidence = -0.5 * (np.log(self._units) / PULL) ** 2
+        self._unit_evidence = np.zeros(self._units.size)
         self._statistics = (self.counts, self.totals, self.average, self.scatter)
         self._posterior = (self.alpha, self.mu, self.shape, self.rate)
         self._buffers: tuple[Floats, Floats, Floats] | None = None
@@ -131,27 +133,33 @@ class ModelBelief:
             self._statistics,
             self._posterior,
             (self._etas, self._eta_evidence),
-            (self.given_prior, self._units, self._unit_evidence),
         )
 
     def refresh(self) -> None:
         """Move to what the evidence says of the priors that are learned."""
         if self._etas.size:
-            plausible = self._etas[self._eta_evidence >= self._eta_evidence.max() - PLAUSIBLE]
-            eta = float(np.clip(self.given_eta, plausible[0], plausible[-1]))
-            if eta != self.eta:
-                self.eta = eta
-                np.add(self.counts, eta, out=self.alpha)
+            self._refresh_concentration()
         if self._units.size:
-            self.noise_unit = float(self._units[int(np.argmax(self._unit_evidence))])
-            prior = kernels.prior_in_unit(self.given_prior, self.noise_unit)
-            mean = kernels.common_mean(prior, MEAN_PULL, self.counts, self.average)
-            learned = (mean, *prior[1:])
-            if learned != self.prior:
-                self.prior = learned
-                kernels.refresh_rewards(
-                    self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate
-                )
+            self._refresh_rewards()
+
+    def _refresh_concentration(self) -> None:
+        plausible = self._etas[self._eta_evidence >= self._eta_evidence.max() - PLAUSIBLE]
+        # There may be a gap among the plausible values, with the given one in it.
+        eta = float(plausible[np.abs(np.log(plausible / self.given_eta)).argmin()])
+        if eta != self.eta:
+            self.eta = eta
+            np.add(self.counts, eta, out=self.alpha)
+
+    def _refresh_rewards(self) -> None:
+        cells = kernels.seen_cells(self.counts, self.average, self.scatter)
+        if not cells.size:
+            return
+        kernels.noise_evidence(self.given_prior, self._units, cells, self._unit_evidence)
+        self._unit_evidence -= 0.5 * (np.log(self._units) / PULL) ** 2
+        self.noise_unit = float(self._units[int(np.argmax(self._unit_evidence))])
+        given, *rest = kernels.prior_in_unit(self.given_prior, self.noise_unit)
+        self.prior = (kernels.common_mean(rest[0], given, MEAN_PULL, cells), *rest)
+        kernels.refresh_rewards(self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate)
 
     def mean_model(self) -> tuple[Floats, Floats]:
         """Posterior mean P (S, A, S) and r (S, A); the arrays are reused by the next call."""
