@@ -14,7 +14,9 @@ from reproduction_small import SMALL, small_source
 import steering
 from steering.reproduction.claims.comparisons import ahead
 from steering.reproduction.claims.rule import Claim, Verdict
+from steering.reproduction.claims.theory import never
 from steering.reproduction.claims.weight import WeightRuns, weight_claims
+from steering.reproduction.fits import share_effect
 from steering.reproduction.plan import CHAPTERS
 from steering.reproduction.run import Finished, Reproduction, _write_numbers
 from steering.reproduction.scale import OTHERWISE, PARTNERS, VARIANTS
@@ -58,11 +60,30 @@ def test_the_rate_of_the_sound_operator_is_that_of_the_sound_variants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "verdict"), [(15, Verdict.HOLDS), (14, Verdict.NOT_TESTABLE), (5, Verdict.DOES_NOT_HOLD)]
+    ("kept", "runs", "verdict"),
+    [
+        (15, 15, Verdict.HOLDS),
+        (14, 15, Verdict.NOT_TESTABLE),
+        (5, 15, Verdict.DOES_NOT_HOLD),
+        (90, 90, Verdict.HOLDS),
+        (89, 90, Verdict.NOT_TESTABLE),
+        (76, 90, Verdict.DOES_NOT_HOLD),
+    ],
 )
-def test_theorem_4_1_needs_runs_without_a_violation(kept: int, verdict: Verdict) -> None:
-    assert named(bounds(kept=kept), "theorem-4.1").verdict == verdict
-    assert "15 runs" in named(bounds(), "theorem-4.1").test
+def test_theorem_4_1_needs_runs_without_a_violation_however_many_there_are(
+    kept: int, runs: int, verdict: Verdict
+) -> None:
+    claim = named(bounds(kept=kept, each=runs // 3), "theorem-4.1")
+    assert claim.verdict == verdict
+    assert f"share of {runs} runs" in claim.test
+
+
+def test_a_share_without_exceptions_passes_for_every_number_of_runs() -> None:
+    for runs in (2, 3, 15, 90, 1000):
+        every = np.ones(runs, dtype=bool)
+        assert never(runs).passes(share_effect(every))
+        every[0] = False
+        assert not never(runs).passes(share_effect(every))
 
 
 def test_every_claim_of_every_chapter_is_tried_here() -> None:

@@ -98,6 +98,8 @@ def test_what_has_no_exponent_is_unknown() -> None:
     assert not exponent(X[:2], np.ones((3, 2))).known
     assert not exponent(X, np.ones((3, X.size)), first=1e9).known
     assert not scan_exponent(np.array([2.0]), [np.ones(3)]).known
+    assert not scan_exponent(np.array([]), []).known
+    assert not scan_exponent(np.array([2.0, 3.0]), [np.ones(3), np.array([])]).known
     assert not scan_exponent(np.array([2.0, 3.0]), [np.ones(3), -np.ones(3)]).known
     assert not mean_effect(np.array([1.0, np.nan])).known
 

@@ -140,9 +140,11 @@ def slopes(logs: Floats, heights: Floats) -> Floats:
 
 def scan_exponent(x: Floats, groups: list[Floats], *, seed: int = 0) -> Effect:
     """Exponent of means of independent groups of runs, one group at each x; every group is resampled on its own."""
-    fewest = min(group.size for group in groups)
+    fewest = min((group.size for group in groups), default=0)
+    if x.size < 2 or fewest < 2:
+        return UNKNOWN
     means = np.array([group.mean() for group in groups])
-    if x.size < 2 or fewest < 2 or (means <= 0).any():
+    if (means <= 0).any():
         return UNKNOWN
     value = float(_line(x, means[:, None])[0])
     if fewest < FEW:

@@ -41,7 +41,7 @@ OTHERWISE: Mapping[str, str] = {
     "sound": "nothing",
     "literal": "the posterior gets the selected half of the data only",
 }
-"""What differs besides the information between each STEERING and its partner; see `tests/reproduction/test_claims.py`."""
+"""What differs besides the information between each STEERING and its partner."""
 
 AGENTS = (*BASELINES, MEAN_IDS, *VARIANTS.values())
 
