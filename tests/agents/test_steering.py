@@ -1,6 +1,7 @@
 """STEERING: what it plans for, what its presets are, what is selected, and what does not change it."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -173,6 +174,20 @@ def test_the_presets_of_the_paper_use_lambda_as_it_is(preset: str) -> None:
     assert agent.info_weight == 0.5
 
 
+@pytest.mark.parametrize("preset", ["paper", "paper-sound"])
+def test_a_preset_is_a_name_only(preset: str) -> None:
+    """Put on finished options, it changes nothing that the agent does, and the text tells every other option."""
+    plain = SteeringOptions(normal_gamma=(0.0, 4.0, 3.0, 300.0))
+    named = dataclasses.replace(plain, preset=preset)
+    assert make_agent(describe_agent(Steering(named))).options == named
+    env = make_env(masked_mdp(0))
+    one, other = (
+        run(env, Steering(options), steps=200, seeds=2, record=("diagnostics",)) for options in (plain, named)
+    )
+    np.testing.assert_array_equal(one.visits, other.visits)
+    np.testing.assert_array_equal(one.diagnostics.info_weight, other.diagnostics.info_weight)
+
+
 def test_options_beside_a_preset_win() -> None:
     options = make_agent("steering:preset=paper,info_weight=0.1", operator="barker").options
     assert (options.info_weight, options.operator, options.planning) == (0.1, "barker", "sampled")
@@ -202,6 +217,7 @@ def test_descriptions_with_presets_build_the_same_agent(spec: str, text: str) ->
     ("options", "word"),
     [
         ({"preset": "papr"}, "preset"),
+        ({"weight_unit": "rewards"}, "weight_unit"),
         ({"objective": "x"}, "objective"),
         ({"planning": "x"}, "planning"),
         ({"reference": "x"}, "reference"),

@@ -13,10 +13,11 @@ Regularised objective: an ordinary MDP with reward
     r(s, a) + info_weight u D(s, a) + novelty sigma_new(s, a) + reward_noise sigma_seen(s, a) z(s, a).
 
 D is the Stein information of the transition row; u is the prior's spread of mean rewards relative to that of the
-paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing; the
-presets of the paper use lambda as it is, u = 1. sigma_new and sigma_seen are the posterior standard deviations of
-r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are looked for (optimism), rewards
-seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each plan).
+paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing; with
+weight_unit=none, as in the presets of the paper, lambda is used as it is, u = 1. sigma_new and sigma_seen are the
+posterior standard deviations of r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are
+looked for (optimism), rewards seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each
+plan).
 
 Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws, V and K
 the discounted reward and D of the policy in the planning model (with planning=data that is not the posterior's mean,
@@ -59,6 +60,10 @@ DIAGNOSTIC_DRAWS = 16
 class SteeringOptions(ModelBasedOptions):
     """Options of STEERING, given by name; `preset` sets several of them at once, others given beside it win.
 
+    All that an agent does follows from the other options; the preset is a name for a set of them. So
+    ``dataclasses.replace(options, preset="paper")``, which gives every option beside the preset, is the same agent
+    under a longer text.
+
     Attributes
     ----------
     preset
@@ -67,8 +72,10 @@ class SteeringOptions(ModelBasedOptions):
     objective
         "regularised" or "ratio".
     info_weight
-        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5); in units of the
-        prior's spread of mean rewards by default, as it is with the presets of the paper.
+        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5).
+    weight_unit
+        What lambda is in units of: "prior" (u is the prior's spread of mean rewards, relative to that of the paper's
+        prior) or "none" (lambda as it is, u = 1).
     planning
         Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most),
         "mean" (of the posterior), "sampled".
@@ -96,6 +103,7 @@ class SteeringOptions(ModelBasedOptions):
     preset: str = "default"
     objective: str = "regularised"
     info_weight: float = 0.3
+    weight_unit: str = "prior"
     planning: str = "data"
     operator: str = "barker"
     kernel: str = "exp-hamming"
@@ -112,6 +120,7 @@ class SteeringOptions(ModelBasedOptions):
         "default": {},
         "paper": {
             "info_weight": 0.5,
+            "weight_unit": "none",
             "concentration": "fixed",
             "reward_scale": "fixed",
             "planning": "sampled",
@@ -122,6 +131,7 @@ class SteeringOptions(ModelBasedOptions):
         },
         "paper-sound": {
             "info_weight": 0.5,
+            "weight_unit": "none",
             "concentration": "fixed",
             "reward_scale": "fixed",
             "planning": "mean",
@@ -147,6 +157,7 @@ class SteeringOptions(ModelBasedOptions):
         super().__post_init__()
         choose("preset", self.preset, tuple(self.presets))
         choose("objective", self.objective, ("regularised", "ratio"))
+        choose("weight_unit", self.weight_unit, ("prior", "none"))
         choose("planning", self.planning, ("data", "mean", "sampled"))
         choose("reference", self.reference, ("mean", "empirical", "draw"))
         choose("expectation", self.expectation, ("exact", "draws", "model"))
@@ -194,8 +205,8 @@ class Steering(ModelBasedAgent):
         # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
         self._planned = self.belief.mean_model()[0].copy()
         self._seen, self._new = np.empty((S, A)), np.empty((S, A))
-        # The paper's lambda is a plain number; its presets keep to that.
-        self.reward_unit = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR) if o.preset == "default" else 1.0
+        spread = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
+        self.weight_unit = spread if o.weight_unit == "prior" else 1.0
         self.info_weight = 0.0
         self.D: Floats = np.zeros((S, A))
         self.state = 0
@@ -231,7 +242,7 @@ class Steering(ModelBasedAgent):
         P, r = self.model()
         self.D = self._information(P)
         o = self.options
-        self.info_weight = o.info_weight * self.reward_unit
+        self.info_weight = o.info_weight * self.weight_unit
         total = r + self.info_weight * self.D
         if o.planning != "sampled" and (o.novelty > 0 or o.reward_noise > 0):
             b = self.belief

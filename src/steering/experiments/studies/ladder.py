@@ -35,7 +35,10 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("plans in the model of the data", {"planning": default.planning}),
         ("novelty of rewards", {"novelty": default.novelty}),
         ("noise on rewards seen", {"reward_noise": default.reward_noise}),
-        ("information weight: the default", {"info_weight": default.info_weight}),
+        (
+            "information weight: the default",
+            {"info_weight": default.info_weight, "weight_unit": default.weight_unit},
+        ),
     ]
 
 
