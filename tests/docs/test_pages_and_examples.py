@@ -108,3 +108,14 @@ def test_the_readme_shows_what_the_makefile_runs() -> None:
     assert os.path.getsize(ROOT / "docs" / "figures" / "deepsea8.png") < 100_000
     assert "make run" in readme
     assert "make test" in readme
+
+
+def test_cluster_jobs_run_every_part() -> None:
+    """Ids of the array, completions and the number of parts agree, and a step of SLURM gets the cores of its job."""
+    codes = blocks(ROOT / "docs/clusters.md")
+    (slurm,) = (code for _, code in codes if "#SBATCH" in code)
+    (pods,) = (code for language, code in codes if language == "yaml")
+    (last,) = re.findall(r"#SBATCH --array=0-(\d+)\n", slurm)
+    assert re.findall(r"--shard auto/(\d+)", slurm) == [str(int(last) + 1)]
+    assert 'srun --cpus-per-task="$SLURM_CPUS_PER_TASK"' in slurm  # not inherited from the job since SLURM 22.05
+    assert re.findall(r"--shard, auto/(\d+)", pods) == re.findall(r"completions: (\d+)\n", pods) != []
