@@ -1,14 +1,14 @@
 """Effects with their intervals: means, shares, growth and decay exponents.
 
-Intervals are of 95 %. What they rest on depends on the number n of runs:
+Intervals are of 95 %, by one rule for every number n of runs, that of the study (`interval_of_mean`): Student's t, or
+the bootstrap widened to what t asks for where that is wider (skew values). (A percentile bootstrap alone covers 80 to
+86 % with four to six runs.) One run says nothing about spread: then there is no effect. For a mean the values are those
+of the runs. For an exponent b they are the jackknife's pseudo-values, with b_(i) the exponent without run i,
 
-    n = 1          nothing is known about the spread: there is no effect
-    n < 20         value ± t(n - 1) standard error, the error by the jackknife (for a mean: s / sqrt(n))
-    n >= 20        percentile bootstrap over runs
+    b + (n - 1) (b - b_(i)),
 
-The percentile bootstrap of four to six runs covers 80 to 86 % where it should cover 95 %; Student's t covers 95 % of
-normal data for every n. A share of runs has the exact binomial interval (Clopper and Pearson): 15 successes out of 15
-are [0.78, 1].
+whose standard error is that of b to first order; the interval is put around b itself. A share of runs has the exact
+binomial interval (Clopper and Pearson): 15 successes out of 15 are [0.78, 1].
 
 A curve y = c x^b is a line of slope b on logarithmic axes. The slope is fitted by least squares to the mean curve over
 runs, at points evenly spaced in log x (so that the last decade does not outvote the others). A mean that is not
@@ -23,15 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from steering.results import mean_interval
+from steering.experiments.studies.intervals import LEAST_STRATUM, interval_of_mean
 
 Floats = NDArray[np.float64]
 
 POINTS = 24
 LEAST_POINTS = 3
-RESAMPLES = 2000
-FEW = 20
-"""With fewer runs than this the bootstrap is too narrow, and Student's t is used."""
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,7 @@ def mean_effect(values: Floats) -> Effect:
     values = np.asarray(values, dtype=np.float64)
     if values.size < 2 or not np.isfinite(values).all():
         return UNKNOWN
-    if values.size >= FEW:
-        return Effect(*mean_interval(values))
-    return _student(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)), values.size - 1)
+    return _around(float(values.mean()), [values])
 
 
 def share_effect(successes: NDArray[np.bool_]) -> Effect:
@@ -72,23 +68,20 @@ def share_effect(successes: NDArray[np.bool_]) -> Effect:
     k, n = int(np.sum(successes)), int(np.size(successes))
     if n < 2:
         return UNKNOWN
-    low = float(stats.beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    high = float(stats.beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+    tail = (1 - LEVEL) / 2
+    low = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    high = float(stats.beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
     return Effect(k / n, low, high)
 
 
-def _student(value: float, error: float, freedom: int) -> Effect:
-    """value ± t standard errors."""
-    reach = float(stats.t.ppf(0.975, freedom)) * error
+def _around(value: float, strata: list[Floats]) -> Effect:
+    """A value with the width of the interval of the mean of some values."""
+    found = interval_of_mean(strata, LEVEL)
+    reach = float(found.high - found.low) / 2
     return Effect(value, value - reach, value + reach)
 
 
-def _jackknife(left_out: Floats) -> float:
-    """Variance of a statistic, from its values with one run left out at a time: (n - 1) / n sum (v_i - mean)^2."""
-    return float((left_out.size - 1) * left_out.var())
-
-
-def exponent(x: Floats, curves: Floats, *, first: float = 0.0, seed: int = 0) -> Effect:
+def exponent(x: Floats, curves: Floats, *, first: float = 0.0) -> Effect:
     """Slope b of y = c x^b for the mean of curves (runs, points), from x = `first` on.
 
     Parameters
@@ -108,19 +101,10 @@ def exponent(x: Floats, curves: Floats, *, first: float = 0.0, seed: int = 0) ->
     runs = len(curves)
     if runs < 2 or not np.isfinite(value):
         return UNKNOWN
-    if runs < FEW:
-        left_out = slopes(logs, (heights.sum(axis=0) - heights) / (runs - 1))
-        if not np.isfinite(left_out).all():
-            return UNKNOWN
-        return _student(value, np.sqrt(_jackknife(left_out)), runs - 1)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    weights = rng.multinomial(runs, np.full(runs, 1 / runs), size=RESAMPLES) / runs
-    resampled = slopes(logs, weights @ heights)
-    resampled = resampled[np.isfinite(resampled)]
-    if resampled.size < RESAMPLES // 2:
+    left_out = slopes(logs, (heights.sum(axis=0) - heights) / (runs - 1))
+    if not np.isfinite(left_out).all():
         return UNKNOWN
-    low, high = np.quantile(resampled, [0.025, 0.975])
-    return Effect(value, float(low), float(high))
+    return _around(value, [value + (runs - 1) * (value - left_out)])
 
 
 def slopes(logs: Floats, heights: Floats) -> Floats:
@@ -138,30 +122,27 @@ def slopes(logs: Floats, heights: Floats) -> Floats:
     return result
 
 
-def scan_exponent(x: Floats, groups: list[Floats], *, seed: int = 0) -> Effect:
-    """Exponent of means of independent groups of runs, one group at each x; every group is resampled on its own."""
+def scan_exponent(x: Floats, groups: list[Floats]) -> Effect:
+    """Exponent of means of independent groups of runs, one group at each x: groups are the strata of the interval.
+
+    The mean over strata weighs group k by its share n_k / N of the runs, the exponent does not: N / n_k undoes that.
+    """
     fewest = min((group.size for group in groups), default=0)
-    if x.size < 2 or fewest < 2:
+    if x.size < 2 or fewest < LEAST_STRATUM:
         return UNKNOWN
     means = np.array([group.mean() for group in groups])
     if (means <= 0).any():
         return UNKNOWN
     value = float(_line(x, means[:, None])[0])
-    if fewest < FEW:
-        variance = 0.0
-        for place, group in enumerate(groups):
-            left_out = np.tile(means[:, None], group.size)
-            left_out[place] = (group.sum() - group) / (group.size - 1)
-            if (left_out <= 0).any():
-                return UNKNOWN
-            variance += _jackknife(_line(x, left_out))
-        return _student(value, np.sqrt(variance), fewest - 1)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    draws = np.stack([g[rng.integers(g.size, size=(RESAMPLES, g.size))].mean(axis=1) for g in groups])
-    if (draws <= 0).any():
-        return UNKNOWN
-    low, high = np.quantile(_line(x, draws), [0.025, 0.975])
-    return Effect(value, float(low), float(high))
+    total = sum(group.size for group in groups)
+    strata = []
+    for place, group in enumerate(groups):
+        left_out = np.tile(means[:, None], group.size)
+        left_out[place] = (group.sum() - group) / (group.size - 1)
+        if (left_out <= 0).any():
+            return UNKNOWN
+        strata.append(value + (group.size - 1) * (value - _line(x, left_out)) * total / group.size)
+    return _around(value, strata)
 
 
 def _line(x: Floats, heights: Floats) -> Floats:

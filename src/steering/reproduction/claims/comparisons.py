@@ -38,7 +38,7 @@ def control(name: str, scores: Mapping[str, Floats], where: str) -> Claim:
     pairs = "; ".join(f"{name}: {partner}, differs else in: {OTHERWISE[name]}" for name, partner in PARTNERS.items())
     return Claim(
         name,
-        f"(A control, not in the paper.) STEERING is ahead of the nearest IDS, whose information is the variance, {where}.",
+        f"(A control, not in the paper.) STEERING is ahead of the nearest IDS, which has the variance, {where}.",
         "not in the paper: is it the information, or the model that is planned in?",
         f"normalised regret of the partner - STEERING's, paired by seed ({pairs})",
         above(0),
