@@ -1,13 +1,18 @@
-"""Every error that bad input can cause, each a single sentence that says what is wrong and what to do."""
+"""Every error that is expected to happen, each a single sentence that says what is wrong and what to do.
+
+Nearly all are bad input. The others, `DiskFull` and `Unreachable`, are of the place, not of what was asked: the same
+command may work later.
+"""
 
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
 class SteeringError(ValueError):
-    """Base of all errors of this package; the command line prints its text and exits with code 2."""
+    """Base of all errors of this package; the command line prints its text and exits with code 2, if not said here."""
 
 
 class InvalidMDP(SteeringError):
@@ -28,6 +33,17 @@ class UnsupportedEnvironment(SteeringError):
 
 class NotAvailable(SteeringError):
     """A result was asked for that does not exist for this run, with the reason."""
+
+
+class DiskFull(SteeringError):
+    """The disk is full: what is finished is kept, what is in flight is not (exit code 4)."""
+
+    causes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    """Errors of the system that mean it."""
+
+
+class Unreachable(SteeringError):
+    """Something that the work needs (a scheduler, a directory) does not answer now; try again later (exit code 1)."""
 
 
 def unknown_name(what: str, given: str, known: Iterable[str]) -> UnknownName:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from engine_helpers import PATH, command, faulty
@@ -94,21 +96,50 @@ def test_dry_run_does_not_promise_failed_cells_nor_time_failed_trials(tmp_path):
     assert "4 done, 4 failed before (steering retry runs them), 0 to run" in call("sweep", path, *common, "--dry-run")
 
 
-def test_a_full_disk_is_exit_code_4_in_every_command(tmp_path):
-    out = tmp_path / "out"
-    call("sweep", written(tmp_path, SWEEP), "--out", out, "--workers", 0)
-    limited = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "from steering.cli import main; import steering.results.summary, steering.figures.curves, matplotlib.pyplot;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); main(sys.argv[1:])"
-    )
+LIMITED = """
+import resource, signal, sys
+import matplotlib.pyplot, steering.figures.curves, steering.results.summary
+from steering.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+main(sys.argv[1:])
+"""
+"""The command line, where no file may have more than 100 bytes."""
 
-    for name in ("summary", "plot"):
-        arguments = [sys.executable, "-c", limited, name, str(out), "--out", str(tmp_path / name)]
-        done = subprocess.run(arguments, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH})
-        assert done.returncode == 4, done.stderr
-        assert done.stderr.startswith("error: ")
-        assert "Traceback" not in done.stderr
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["summary {old} --out {new}", "plot {old} --out {new}", "export {old} {new}", "retry {old}",
+     "sweep {file} --out {new} -w 0", "study ladder --quick --out {new} -w 0", "study default --quick --out {new} -w 0",
+     "reproduce regret --out {new} -w 0"],
+)  # fmt: skip
+def test_a_full_disk_is_exit_code_4_in_every_command(arguments, tmp_path):
+    file = written(tmp_path, SWEEP)
+    call("sweep", file, "--out", tmp_path / "old", "--workers", 0)
+    places = {"old": tmp_path / "old", "new": tmp_path / "new", "file": file}
+    line = [sys.executable, "-c", LIMITED, *arguments.format(**places).split()]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH})
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_what_does_not_answer_is_exit_code_1(tmp_path):
+    """Not bad input: schedulers of jobs may try again."""
+    file, out = written(tmp_path, SWEEP), tmp_path / "out"
+    code, _, err = finished("sweep", file, "--out", out, "--scheduler", "tcp://127.0.0.1:1")
+    assert (code, "no dask scheduler answers" in err) == (1, True), err
+    log = tmp_path / "log"
+    file = written(
+        tmp_path, f'environments = ["gym:Counted-v0,log={log}"]\nagents = ["psrl"]\nsteps = 10\nseeds = 100\n'
+    )
+    process = command("sweep", file, "--out", out, "-w", 0, "--import", "counted_envs")
+    while not log.exists() and process.poll() is None:
+        time.sleep(0.02)
+    shutil.rmtree(out)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    assert f"error: {out} cannot be written: No such file" in err
 
 
 def test_pairs_that_are_not_shown_are_counted(tmp_path):

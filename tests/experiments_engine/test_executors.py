@@ -10,7 +10,7 @@ import pytest
 from engine_helpers import FAULTY, alive, digests, faulty, start_dask, stop
 
 import steering
-from steering.errors import InvalidOption, NotAvailable, SteeringError
+from steering.errors import InvalidOption, NotAvailable, SteeringError, Unreachable
 from steering.experiments.compute import pack_batch, run_batch
 from steering.experiments.executors import Limits, Setup, dask, make_executor
 from steering.experiments.journal import read_events
@@ -263,7 +263,7 @@ def test_a_scheduler_that_goes_away_is_told_in_a_sentence(tmp_path):
     timer = threading.Timer(8.0, processes[1].kill)
     timer.start()
     try:
-        with pytest.raises(NotAvailable, match="is gone"):
+        with pytest.raises(Unreachable, match="is gone"):
             steering.sweep(wanted, tmp_path / "a", scheduler=address)
     finally:
         timer.cancel()
@@ -291,5 +291,5 @@ def test_choices_are_checked(small, tmp_path):
         steering.sweep(small, tmp_path / "a", retries=-1)
     with pytest.raises(InvalidOption, match="module 'no_such_module' cannot be imported"):
         steering.sweep(small, tmp_path / "a", imports=["no_such_module"])
-    with pytest.raises(NotAvailable, match="no dask scheduler answers"):
+    with pytest.raises(Unreachable, match="no dask scheduler answers"):
         steering.sweep(small, tmp_path / "a", scheduler="nonsense:1")

@@ -19,9 +19,10 @@ import pytest
 from engine_helpers import FAULTY, alive, command, descendants, digests, faulty, start_dask, stop
 
 import steering
+from steering.errors import DiskFull
 from steering.experiments.journal import read_events
 from steering.experiments.status import status_of
-from steering.results.store import DiskFull, Store
+from steering.results.store import Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 

@@ -15,9 +15,10 @@ import pytest
 from store_helpers import fill, shard
 
 import steering
+from steering.errors import DiskFull, Unreachable
 from steering.results import schema
 from steering.results.load import ProblemWarning
-from steering.results.store import DiskFull, Store, StoreError
+from steering.results.store import Store, StoreError
 
 
 def test_what_is_written_is_found(tmp_path):
@@ -201,7 +202,7 @@ def test_a_shard_that_cannot_be_read_now_is_not_moved_away(tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", stale)
         found = store.scan()
-        with pytest.raises(StoreError, match=r"may be a whole shard, but it cannot be read \(Stale"):
+        with pytest.raises(Unreachable, match=r"may be a whole shard, but it cannot be read \(Stale"):
             store.set_aside(found.problems)
     assert list((tmp_path / "set-aside").iterdir()) == []
     assert store.scan().keys == set(keys)
@@ -226,7 +227,7 @@ def test_a_directory_that_is_gone_is_told_in_a_sentence(tmp_path):
     store, _ = fill(tmp_path / "a", 1, 1)
     shutil.rmtree(tmp_path / "a")
     content, _ = shard([1])
-    with pytest.raises(StoreError, match=r"cannot be written: No such file"):
+    with pytest.raises(Unreachable, match=r"cannot be written: No such file"):
         store.write(content, 1)
 
 

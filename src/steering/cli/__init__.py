@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import typer
 from steering._version import __version__
 from steering.cli import catalog, reproduce, run, study, summary, sweep
 from steering.cli.common import EXIT_BAD_INPUT, EXIT_DISK_FULL, EXIT_FAILURE, EXIT_INTERRUPTED, visible
-from steering.errors import SteeringError
+from steering.errors import DiskFull, SteeringError, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
@@ -53,6 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
+    except DiskFull as error:
+        _stop(str(error), EXIT_DISK_FULL)
+    except Unreachable as error:
+        _stop(str(error), EXIT_FAILURE)
     except SteeringError as error:
         _stop(str(error), EXIT_BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
@@ -60,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         _reader_left()
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        full = error.errno in DiskFull.causes
         place = f"{error.filename}: " if error.filename is not None else ""
         _stop(f"{place}{error.strerror or error}.", EXIT_DISK_FULL if full else EXIT_FAILURE)
     except MemoryError as error:

@@ -17,7 +17,6 @@ from rich.table import Table
 
 from steering.cli.common import (
     EXIT_CELLS_FAILED,
-    EXIT_DISK_FULL,
     EXIT_INTERRUPTED,
     JsonFlag,
     err,
@@ -200,7 +199,6 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
 
 def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     from steering.experiments.engine import sweep
-    from steering.results.store import DiskFull
 
     signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()
@@ -208,9 +206,6 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
         with warnings.catch_warnings(), Display() as display:
             warnings.showwarning = _one_line
             report = sweep(wanted, directory, watch=display.show, **options)
-    except DiskFull as error:
-        print(visible(f"error: {error}"), file=sys.stderr)
-        raise typer.Exit(EXIT_DISK_FULL) from None
     except KeyboardInterrupt:
         print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None

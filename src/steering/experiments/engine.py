@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from steering._version import __version__
-from steering.errors import InvalidOption
+from steering.errors import DiskFull, InvalidOption
 from steering.experiments.cells import Plan, Shard
 from steering.experiments.compute import Failure, Outcome, pack_batch, warm_list
 from steering.experiments.executors import Executor, Limits, Setup, make_executor
 from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep, saved
-from steering.results.store import DiskFull, Store
+from steering.results.store import Store
 
 BATCH_SECONDS = 1.0
 HOLD = 2.0

@@ -34,7 +34,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering.errors import SteeringError
+from steering.errors import DiskFull, SteeringError, Unreachable
 from steering.results import schema
 from steering.results.files import TEMPORARY_PREFIX, write_atomically
 
@@ -53,12 +53,16 @@ class StoreError(SteeringError):
     """A results directory cannot be used as one."""
 
 
-class DiskFull(SteeringError):
-    """The disk is full: what is finished is kept, what is in flight is not."""
-
-
 class Unreadable(str):
     """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
+
+
+class Foreign(Unreadable):
+    """The same of a file that another version of the package wrote: waiting does not help."""
+
+
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
+"""Errors of writing that mean a wrong place was given; after all others the same command may work later."""
 
 
 @dataclass
@@ -140,7 +144,7 @@ class Store:
         except (OSError, MemoryError) as error:
             return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
         except schema.OtherSchema as error:
-            return Unreadable(error)
+            return Foreign(error)
         except SteeringError as error:
             return str(error)
         return rows if rows.num_rows == int(match[2]) else f"it has {rows.num_rows} rows, its name says {match[2]}"
@@ -163,7 +167,7 @@ class Store:
         """
         for name, reason in problems:
             if isinstance(reason, Unreadable):
-                raise StoreError(
+                raise (StoreError if isinstance(reason, Foreign) else Unreachable)(
                     f"{(self.shards / name)!s} may be a whole shard, but {reason}; see to that, or move the file away, "
                     "and start the sweep again."
                 )
@@ -281,12 +285,13 @@ class writing:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
         if not isinstance(error, OSError):
             return
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in DiskFull.causes:
             raise DiskFull(
                 f"no space left for {self.directory} ({error.strerror}): all finished cells are kept; free some space "
                 "and start the same command again."
             ) from None
-        raise StoreError(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
+        kind_of_error = StoreError if error.errno in REFUSED else Unreachable
+        raise kind_of_error(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
 
 
 def _visible(value: Any) -> Any:

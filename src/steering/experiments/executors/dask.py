@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steering._version import REVISION, __version__
-from steering.errors import NotAvailable, SteeringError
+from steering.errors import NotAvailable, SteeringError, Unreachable
 from steering.experiments.compute import Failure, Outcome
 from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
@@ -51,7 +51,7 @@ class DaskExecutor:
         try:
             self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
-            raise NotAvailable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
+            raise Unreachable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
         self._address = address
         self._limits = (limits.seconds, limits.megabytes)
         self._setup = (setup.imports, setup.warm)
@@ -81,7 +81,7 @@ class DaskExecutor:
         except SteeringError:
             raise
         except Exception as error:
-            raise NotAvailable(GONE.format(self._address, type(error).__name__)) from None
+            raise Unreachable(GONE.format(self._address, type(error).__name__)) from None
 
     def submit(self, ticket: int, batch: bytes, cells: int) -> None:
         """Send a batch."""
@@ -110,7 +110,7 @@ class DaskExecutor:
             raise NotAvailable(f"the dask workers cannot run these cells: {error}") from None
         except Exception as error:
             if self._client.status != "running":
-                raise NotAvailable(GONE.format(self._address, type(error).__name__)) from None
+                raise Unreachable(GONE.format(self._address, type(error).__name__)) from None
             # The dask worker went down with the batch, or could not run it at all.
             reason = f"{type(error).__name__}: {error}"[:1000]
             if cells == 1:
