@@ -179,7 +179,7 @@ def bounds(
     for variant in VARIANTS:
         for name in SETTINGS:
             for run in range(each):
-                row = {"variant": variant, "setting": name, "regret": 1.0, "bound": 2.0, "ratio": 1e-9}
+                row = {"variant": variant, "setting": name, "regret": 1.0, "bound": 2.0}
                 row |= {"ratio_bound": 100.0, "gain_bound": 100.0, "gain_bound_improved": 10.0}
                 row |= {"ratio_max": 1e-3, "gain": 1e-3}
                 for column, levels in (changes or {}).items():

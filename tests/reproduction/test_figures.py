@@ -261,10 +261,21 @@ def test_bounds_come_from_the_traced_runs() -> None:
     _, right = runs.diagnostics.theorem_sides()
     assert row["bound"] == pytest.approx(right[0])
     assert row["regret"] == pytest.approx(runs.value_gaps.sum())
+    assert row["ratio_max"] == pytest.approx(runs.diagnostics.ratio.max())
     assert row["ratio_bound"] == pytest.approx(8 * 2 * 10**3)
     assert row["gain_bound"] == pytest.approx(10 * 8**2 * 2 * np.log(row["plans"]))
     expected = np.sqrt(row["plans"] * runs.diagnostics.ratio.max() / runs.diagnostics.gain.sum())
     assert row["theory_weight"] == pytest.approx(expected)
+
+
+def test_the_figure_of_bounds_draws_what_the_claims_judge() -> None:
+    """A point below the line is a run that keeps the bound: the largest ratio of the run, not its mean."""
+    table = bounds.data(small_source())["runs"]
+    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes[1]
+    drawn = np.concatenate([np.asarray(part.get_offsets()) for part in axes.collections])
+    expected = table[["ratio_bound", "ratio_max"]].to_numpy()
+    np.testing.assert_allclose(np.sort(drawn[:, 1]), np.sort(np.maximum(expected[:, 1], 1e-6)))
+    np.testing.assert_allclose(np.sort(drawn[:, 0]), np.sort(expected[:, 0]))
 
 
 def test_rows_of_the_literal_operator_do_not_vanish() -> None:
