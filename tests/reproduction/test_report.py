@@ -142,6 +142,15 @@ def test_everything_is_written(small: Reproduction) -> None:
     with open(directory / "claims.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["name"] for row in rows] == [claim.name for claim in small.claims]
+    # Controls are at the end, in every table.
+    controls = [claim for claim in small.claims if claim.control]
+    assert controls
+    assert small.claims[-len(controls) :] == controls
+    assert {row["control"] for row in rows[: -len(controls)]} == {"False"}
+    page = small.report.read_text(encoding="utf-8")
+    assert re.findall(r'<tr[^>]* id="claim-([^"]+)"', page) == [claim.name for claim in small.claims]
+    listed = [text.index(f"| {claim.claim} |") for claim in small.claims]
+    assert listed == sorted(listed)
     assert {row["verdict"] for row in rows} <= {str(verdict) for verdict in Verdict}
 
 
@@ -255,6 +264,23 @@ def test_a_report_of_another_size_or_version_is_not_overwritten(tmp_path: Path, 
     with pytest.raises(InvalidOption, match="another size or version"):
         reproduce(["concept"], tmp_path, scale=scale, workers=0)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"scale": "sma', "is not readable"),
+        ("[1]", "older program"),
+        ('{"scale": "small", "version": "0.1.0", "claims": {}, "tables": {}}', "older program"),
+    ],
+)
+def test_numbers_that_are_broken_or_old_are_refused_in_a_sentence(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "numbers.json").write_text(content, encoding="utf-8")
+    with pytest.raises(
+        InvalidOption, match=rf"numbers\.json .*{said}.*; give another directory, or remove the file\.$"
+    ):
+        reproduce(["schematics"], tmp_path, scale=SMALL, workers=0)
+    assert [path.name for path in tmp_path.iterdir()] == ["numbers.json"]
 
 
 def test_failed_runs_stop_with_the_command_that_tries_again(tmp_path: Path) -> None:

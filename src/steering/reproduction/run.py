@@ -79,8 +79,9 @@ class Reproduction:
 
     @property
     def claims(self) -> list[Claim]:
-        """All claims, in the order of the chapters."""
-        return [claim for part in self.chapters for claim in part.claims]
+        """All claims, in the order of the chapters; controls, which are not the paper's, at the end."""
+        found = [claim for part in self.chapters for claim in part.claims]
+        return sorted(found, key=lambda claim: claim.control)
 
     def summary(self) -> list[str]:
         """Five lines: how many claims got which verdict, and which."""
@@ -151,9 +152,14 @@ def _already_there(directory: Path, scale: Scale) -> list[str]:
     path = directory / "numbers.json"
     if not path.is_file():
         return []
-    known = json.loads(path.read_text(encoding="utf-8"))
-    if (known.get("settings"), known.get("version")) != (dataclasses.asdict(scale), __version__):
-        made = f"{known.get('scale')}, version {known.get('version')}"
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InvalidOption(f"{path} is not readable; give another directory, or remove the file.") from None
+    if not isinstance(known, dict) or not {"settings", "version", "tables"} <= known.keys():
+        raise InvalidOption(f"{path} was written by an older program; give another directory, or remove the file.")
+    if (known["settings"], known["version"]) != (dataclasses.asdict(scale), __version__):
+        made = f"{known.get('scale')}, version {known['version']}"
         raise InvalidOption(f"{directory} holds a reproduction of another size or version ({made}); give another one.")
     names = {key.partition("/")[0] for key in known["tables"]}
     return [name for name in CHAPTERS if name in names]
