@@ -179,6 +179,16 @@ def test_the_weight_of_the_theorem_is_a_fixed_point_of_every_seed() -> None:
     assert runs.excess_there() == pytest.approx([3.0, 3.0, 3.0])
 
 
+def test_the_smallest_of_several_fixed_points_is_taken() -> None:
+    """lambda(w) - w is +, -, +, - on the grid 1, 4, 16, 64: fixed points at 2 and at 32."""
+    grid = np.array([1.0, 4.0, 16.0, 64.0])
+    zeros = np.zeros((4, 1))
+    theory = np.array([2.0, 2.0, 32.0, 32.0])[:, None]
+    runs = WeightRuns(grid, zeros, theory, zeros, zeros[0])
+    assert runs.fixed_points() == pytest.approx([2.0])
+    assert all("smallest fixed point" in claim.test for claim in weight_claims({"default": runs}))
+
+
 @pytest.mark.parametrize("outside", [0.5, 20.0, np.nan, np.inf, 0.0])
 def test_a_weight_that_was_not_run_is_not_guessed(outside: float) -> None:
     runs = weight_runs([2.0, outside])

@@ -2,8 +2,9 @@
 
 The theorem's lambda = sqrt(K Gamma* / sum_k K_k) depends on the run, which depends on lambda. What the theorem speaks
 of is the fixed point: the lambda of a run whose weight was lambda. Runs are made on a grid of weights w; for each seed
-the fixed point lies where lambda(w) - w changes its sign. It is interpolated in log w, and so is the regret at it. A
-seed whose lambda stays outside of the grid has none, and then there is no effect.
+the fixed point lies where lambda(w) - w changes its sign from plus to minus. Where that happens more than once, the one
+with the smallest weight is taken. It is interpolated in log w, and so is the regret at it. A seed whose lambda stays
+outside of the grid has none, and then there is no effect.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class WeightRuns:
     ratio: Floats
 
     def fixed_points(self) -> Floats:
-        """The theorem's lambda for every seed; NaN where it lies outside of the weights that were run."""
+        """The theorem's lambda for every seed, the smallest of several; NaN where there is none among the weights."""
         return np.exp(self._between(np.log(self.weights)[:, None] + np.zeros_like(self.theory)))
 
     def regret_there(self) -> Floats:
@@ -63,7 +64,7 @@ class WeightRuns:
         return np.where(left < 0, np.nan, larger)
 
     def _crossings(self) -> tuple[NDArray[np.int64], Floats]:
-        """For every seed the last weight below its fixed point (-1: none) and the share of the way to the next."""
+        """For every seed the last weight below its first fixed point (-1: none), the share of the way to the next."""
         with np.errstate(divide="ignore"):
             above = np.log(self.theory) - np.log(self.weights)[:, None]
         crosses = (above[:-1] >= 0) & (above[1:] < 0)
@@ -91,7 +92,7 @@ def weight_claims(runs: Mapping[str, WeightRuns]) -> list[Claim]:
             "times sqrt(3/2).",
             "Theorem 4.6",
             "log10 of the sum of true value gaps / the bound of theorem 4.1, DeepSea 8, the larger of the two runs "
-            "with weights next to the theorem's; condition: log10 of sqrt(3/2)",
+            "with weights next to the theorem's (its smallest fixed point); condition: log10 of sqrt(3/2)",
             FACTOR,
             {variant: mean_effect(one.excess_there()) for variant, one in runs.items()},
         ),
@@ -99,8 +100,8 @@ def weight_claims(runs: Mapping[str, WeightRuns]) -> list[Claim]:
             "weight",
             "The regularised objective with that lambda does as well as the ratio.",
             "Theorem 4.6, and the text before it",
-            "normalised regret at the theorem's weight - with objective=ratio, DeepSea 8, paired by seed; as well: at "
-            f"most {CLOSE:g} more",
+            "normalised regret at the theorem's weight (its smallest fixed point) - with objective=ratio, DeepSea 8, "
+            f"paired by seed; as well: at most {CLOSE:g} more",
             below(CLOSE),
             {variant: mean_effect(one.regret_there() - one.ratio) for variant, one in runs.items()},
         ),
