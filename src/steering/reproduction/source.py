@@ -1,8 +1,8 @@
 """What figures and claims read: finished runs, looked up by the blocks that asked for them.
 
-A results directory may hold more than one reproduction (quick and full share their first seeds). Cells are found by
-their keys, so each figure sees the runs it asked for and nothing else. Rows of one block come in the order
-environment, seed for every agent, so that two agents are paired row by row.
+A results directory holds the runs of all chapters that were made in it, all of one size. Cells are found by their keys,
+so each figure sees the runs it asked for and nothing else. Rows of one block come in the order environment, seed for
+every agent, so that two agents are paired row by row.
 """
 
 from __future__ import annotations

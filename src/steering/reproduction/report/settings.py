@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "gymnasium")
 
 WORDS = {
-    "default": "ours: the sound operator, learned concentration and reward scale, planned in the model of the data",
+    "default": "ours: the sound operator, learned priors (concentration; noise and common mean of rewards), planned in "
+    "the model of the data",
     "sound": "the paper with an operator that vanishes when it should, planned in the posterior mean",
     "literal": "the paper as it reads: difference operator, one sampled model, its selection feeds the posterior",
 }
