@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,12 @@ from reproduction_small import SMALL, small_source
 
 import steering
 from steering.reproduction.claims.comparisons import ahead
-from steering.reproduction.claims.rule import Claim, Verdict
+from steering.reproduction.claims.rule import DECIDES, Claim, Verdict
 from steering.reproduction.claims.theory import never
 from steering.reproduction.claims.weight import WeightRuns, weight_claims
 from steering.reproduction.fits import share_effect
 from steering.reproduction.plan import CHAPTERS
+from steering.reproduction.report.text import RULE
 from steering.reproduction.run import Finished, Reproduction, _write_numbers
 from steering.reproduction.scale import OTHERWISE, PARTNERS, VARIANTS
 
@@ -96,6 +98,19 @@ def test_every_claim_of_every_chapter_is_tried_here() -> None:
     assert {claim.name for claim in claims if claim.untestable} == UNTESTABLE
     assert {claim.name for claim in claims if claim.control} == {"deepsea-control", "prior-control"}
     assert {claim.name for claim in claims if claim.timing} == {"cost", "ids-intractable"}
+
+
+def test_claims_of_several_effects_say_how_one_was_chosen() -> None:
+    """`Rule.worst` does not choose the smallest or largest mean, and no text may say so."""
+    source = small_source()
+    tests = [claim.test for chapter in CHAPTERS.values() for claim in chapter.claims(source, chapter.data(source))]
+    # What is truly a maximum: the largest ratio of a run, the largest N, the larger of two runs of one seed.
+    true = r"largest (ratio of a run|N)|larger of the two runs|smallest fixed point"
+    for text in tests:
+        rest = re.sub(true, "", text.replace(DECIDES, ""))
+        assert not re.search(r"\b(smallest|smaller|larger|largest|lowest|highest|least|slower|worst)\b", rest), text
+    assert sum(DECIDES in text for text in tests) >= 20
+    assert "the one that decides is shown: one that fails" in RULE
 
 
 def test_times_are_not_among_the_numbers_that_must_not_change(tmp_path: Path) -> None:

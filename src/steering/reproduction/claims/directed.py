@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering.reproduction.claims.comparisons import variants_ahead
-from steering.reproduction.claims.rule import Claim, above, below
+from steering.reproduction.claims.rule import DECIDES, Claim, above, below
 from steering.reproduction.fits import Effect, mean_effect
 from steering.reproduction.scale import VARIANTS
 
@@ -44,7 +44,7 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
             "IDS do.",
             "Fig. 5, caption",
             f"share of visits to states {half + 1} to {states} in the last window of DeepSea {states}: STEERING's - "
-            "the other's, paired by seed, for the one with the least difference",
+            f"the other's, paired by seed; of PSRL and Var-IDS {DECIDES}",
             above(0),
             variants_ahead(final, ("psrl", "ids")),
         ),
@@ -61,7 +61,7 @@ def occupancy_claims(visits: Mapping[str, Floats]) -> list[Claim]:
             "STEERING does not over-explore actions once it is confident that they are suboptimal.",
             "Appendix, evolution of posterior representations",
             f"share of left actions in the last window of DeepSea {states}: the other's - STEERING's, paired by seed, "
-            "for the one of PSRL and Var-IDS with the least difference",
+            f"of PSRL and Var-IDS {DECIDES}",
             above(0),
             variants_ahead({agent: left(counts[:, -1]) for agent, counts in visits.items()}, ("psrl", "ids")),
         ),
@@ -90,8 +90,8 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
             "dsd-lower",
             "The DSD converges to much lower values for optimal actions than for suboptimal ones.",
             where,
-            "log10 of D(left) / D(right), mean of the last tenth of the plans; states 3 and 4, N = 4 and 8, the "
-            "smallest; much: a factor of 2",
+            "log10 of D(left) / D(right), mean of the last tenth of the plans; of states 3 and 4, N = 4 and 8 "
+            f"{DECIDES}; much: a factor of 2",
             MUCH,
             lower,
         ),
@@ -99,7 +99,7 @@ def dsd_claims(information: Mapping[tuple[int, str], Floats], states: Sequence[i
             "dsd-converges",
             "The DSD converges with the iterations.",
             f"{where}; Lemma 4.2",
-            "log10 of D(right) at the end / at the first plan; states 3 and 4, N = 4 and 8, the largest; converges: "
+            f"log10 of D(right) at the end / at the first plan; of states 3 and 4, N = 4 and 8 {DECIDES}; converges: "
             "below a tenth",
             TENTH,
             falls,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering.reproduction.claims.comparisons import ahead, variants_ahead
-from steering.reproduction.claims.rule import ALL, Claim, Rule, above, below
+from steering.reproduction.claims.rule import ALL, DECIDES, Claim, Rule, above, below
 from steering.reproduction.fits import Effect, mean_effect
 from steering.reproduction.scale import VARIANTS
 
@@ -73,7 +73,7 @@ def _faster(n: int, errors: Mapping[str, Floats], other: str) -> Claim:
         f"STEERING's Q̂ converges to Q* faster than that of {PAIRS[other]}, N = {n}.",
         _caption(other, n),
         f"{ERROR}: mean over time, the baseline's - STEERING's, paired by seed; and {CLOSE:g} - STEERING's own at the "
-        "end (what does not converge is not faster); the smaller of the two",
+        f"end (what does not converge is not faster); {DECIDES}",
         above(0),
         effects,
     )

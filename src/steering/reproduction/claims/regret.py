@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering.reproduction.claims.comparisons import control, variants_ahead
-from steering.reproduction.claims.rule import ALL, Claim, Rule, above, below
+from steering.reproduction.claims.rule import ALL, DECIDES, Claim, Rule, above, below
 from steering.reproduction.fits import exponent, mean_effect
 from steering.reproduction.scale import BASELINES, EXACT_IDS, PARTNERS, VARIANTS, Block
 from steering.reproduction.source import Source
@@ -16,7 +16,7 @@ from steering.reproduction.source import Source
 Floats = NDArray[np.float64]
 Panels = Mapping[str, Sequence[Block]]
 
-DIFFERENCE = "baseline's regret - STEERING's, paired by seed, the worst over baselines"
+DIFFERENCE = f"baseline's regret - STEERING's, paired by seed; of all baselines {DECIDES}"
 MARGINAL = 0.1
 """A difference of normalised regret within ± this is called marginal."""
 FAILS = 0.9
@@ -53,7 +53,7 @@ def deepsea_claims(source: Source, panels: Panels) -> list[Claim]:
             "deepsea-fail",
             "Under high sparsity existing methods fail to explore.",
             "Experiments (1)",
-            f"normalised regret at N = 15 (1: earns nothing), the lowest of all baselines; fails: above {FAILS:g}",
+            f"normalised regret at N = 15 (1: earns nothing), of all baselines {DECIDES}; fails: above {FAILS:g}",
             above(FAILS),
             {ALL: above(FAILS).worst([mean_effect(high[agent]) for agent in BASELINES])},
         ),
@@ -78,7 +78,7 @@ def _lead(scores: Sequence[Mapping[str, Floats]]) -> list[Claim]:
             "deepsea-comparable",
             "STEERING is comparable with PSRL and IDS at low and medium sparsity.",
             where,
-            f"{lead} at N = 8 and 14, the larger; comparable: within ± {MARGINAL:g}",
+            f"{lead} at N = 8 and 14, {DECIDES}; comparable: within ± {MARGINAL:g}",
             comparable,
             close,
         ),
@@ -86,7 +86,7 @@ def _lead(scores: Sequence[Mapping[str, Floats]]) -> list[Claim]:
             "deepsea-lead",
             "At high sparsity STEERING's lead over PSRL and IDS is significant.",
             where,
-            f"{lead} at N = 15, and its growth since N = 8; the smaller of the two",
+            f"{lead} at N = 15, and its growth since N = 8; {DECIDES}",
             above(0),
             ahead,
         ),
@@ -106,7 +106,7 @@ def _growth(source: Source, panels: Panels) -> Claim:
         "deepsea-sublinear",
         "STEERING achieves sublinear regret.",
         "Abstract; Theorem 4.4",
-        "growth exponent of expected regret over the last 90 % of the steps, the largest of N = 8, 14, 15",
+        f"growth exponent of expected regret over the last 90 % of the steps; of N = 8, 14, 15 {DECIDES}",
         below(SUBLINEAR),
         worst,
     )
@@ -162,7 +162,7 @@ def environment_claims(source: Source, panels: Panels, wide: str, prior: str) ->
                     "factored",
                     "The factored posteriors of Bayesian Q-learning and moment matching cost performance.",
                     "Appendix, baselines 1 and 3",
-                    "regret in units of reward on WideNarrow: theirs - PSRL's, paired by seed, the smaller of the two",
+                    f"regret in units of reward on WideNarrow: theirs - PSRL's, paired by seed; {DECIDES}",
                     above(0),
                     {ALL: above(0).worst(lost)},
                 )

@@ -32,6 +32,8 @@ import numpy as np
 from steering.errors import InvalidOption
 from steering.reproduction.fits import UNKNOWN, Effect
 
+DECIDES = "the one that decides (see rule)"
+"""How the test of a claim names the effect that `Rule.worst` chose of several."""
 LITERAL = "literal"
 ALL = "all"
 SOUND = "sound"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steering.reproduction.claims.rule import ALL, Claim, above, below
+from steering.reproduction.claims.rule import ALL, DECIDES, Claim, above, below
 from steering.reproduction.fits import Effect, exponent, mean_effect
 from steering.reproduction.scale import BASELINES, Block
 from steering.reproduction.source import Source
@@ -33,7 +33,7 @@ def dense_sparse_claims(source: Source, panels: Mapping[str, Sequence[Block]]) -
             "sparse-linear",
             "With sparse rewards regret becomes almost linear for all algorithms except PSRL.",
             "Fig. 2, caption; section 2",
-            f"{TEST}: the smallest of {', '.join(OTHERS)}; Var-IDS, which the paper introduces after this figure, is "
+            f"{TEST}: of {', '.join(OTHERS)} {DECIDES}; Var-IDS, which the paper introduces after this figure, is "
             "left out (its regret is far from linear)",
             above(ALMOST_LINEAR),
             {ALL: above(ALMOST_LINEAR).worst([growth[agent] for agent in OTHERS])},
@@ -50,7 +50,7 @@ def dense_sparse_claims(source: Source, panels: Mapping[str, Sequence[Block]]) -
             "sparse-worse",
             "Performance degrades from dense to sparse rewards.",
             "Section 2, Fig. 2a to 2b",
-            "normalised regret with sparse - with dense rewards; of all baselines the one with the least difference",
+            f"normalised regret with sparse - with dense rewards; of all baselines {DECIDES}",
             above(0),
             {ALL: above(0).worst(worse)},
         ),

@@ -18,7 +18,9 @@ MAX_NAMES = 12
 
 RULE = (
     "Verdicts are computed, never typed in. An effect passes when its whole 95 % interval fulfils the condition "
-    "(Student's t, wider for skew values; exact binomial for shares; a single run has no interval). A "
+    "(Student's t, wider for skew values; exact binomial for shares; a single run has no interval). Where several "
+    "effects have to pass, the one that decides is shown: one that fails, if there is one, else the one whose interval "
+    "comes closest to failing. A "
     "claim holds when the effect of the literal paper passes (or the only effect, where STEERING is not in the claim); "
     "it holds with the sound operator when that of the paper made sound passes instead; it holds for our default only "
     "when neither does but our default passes, which differs from the paper in more than the operator; it is not "
