@@ -155,6 +155,25 @@ def test_failed_and_missing_cells_are_noted(store):
     assert summarise(steering.load(store, agent="q_learning")).notes == ["2 cell(s) of the sweep are not done yet."]
 
 
+def test_what_is_done_but_not_chosen_is_not_missing(tmp_path):
+    """Two configurations with one text, both asked for and both done."""
+    blocks = [{**SWEEP, "agents": ["psrl"], "seeds": 3, "record": {"points": points}} for points in (5, 7)]
+    steering.sweep({"blocks": blocks}, tmp_path, workers=0)
+    chosen = select(steering.load(tmp_path))
+    assert len(chosen.finals) == 3
+    assert ["left out" in note for note in chosen.notes] == [True]
+
+
+def test_failures_of_other_sweeps_are_not_counted(store):
+    plan = read_plan(Store(store).read_sweep())
+    other = {**json.loads(plan[0][0]), "steps": 61}
+    Store(store).record_failure(b"x" * 16, {"config": other, "seed": 0, "message": "sunk"})
+    Store(store).write_sweep(with_plan({}, [(text, range(5)) for text, _ in plan]))
+    assert select(steering.load(store)).notes == ["2 cell(s) of the sweep are not done yet."]
+    (store / "sweep.json").unlink()
+    assert select(steering.load(store)).notes[0].startswith("1 cell(s) failed")
+
+
 def test_several_agents_can_be_loaded(swept):
     assert set(steering.load(swept, agent=["psrl", "q_learning"]).finals["agent"]) == {"psrl", "q_learning"}
     assert set(steering.load(swept, agent="psrl").curves["agent"]) == {"psrl"}
@@ -193,6 +212,15 @@ def test_a_second_export_to_tensorboard_is_refused(swept, tmp_path):
 )
 def test_a_plan_that_is_none_is_not_read(plan):
     assert read_plan({"plan": plan}) is None
+
+
+def test_a_plan_that_would_not_be_read_back_is_left_out(tmp_path):
+    """Seeds that are listed count: three million for each of two configurations are more than the limit."""
+    seeds = tuple(range(1, 3_000_001))
+    groups = [('{"agent":"b","environment":"a"}', seeds), ('{"agent":"c","environment":"a"}', seeds)]
+    store = Store(tmp_path, create=True)
+    store.write_sweep(with_plan({"name": "x"}, groups))
+    assert store.read_sweep() == {"name": "x"}
 
 
 def test_plans_are_kept_as_they_are():

@@ -25,9 +25,8 @@ from steering._version import REVISION
 from steering.agents import Agent, describe_agent
 from steering.envs import Environment
 from steering.errors import InvalidOption
+from steering.results.plans import Seeds, canonical
 from steering.results.schema import KEY_BYTES, SCHEMA_VERSION
-
-Seeds = range | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Group:
     @cached_property
     def text(self) -> str:
         """Canonical JSON of the configuration."""
-        return json.dumps(self.config, sort_keys=True, separators=(",", ":"))
+        return canonical(self.config)
 
     @cached_property
     def _prefix(self) -> Any:

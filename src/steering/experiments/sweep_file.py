@@ -36,14 +36,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from steering.agents import Agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
-from steering.experiments.cells import Group, Plan, Record, Seeds, configuration, environment_part
+from steering.experiments.cells import Group, Plan, Record, configuration, environment_part
 from steering.experiments.recording import RECORDS
 from steering.experiments.toml_lines import Lines, Where
-from steering.results.plans import read_plan, with_plan, without_plan
+from steering.results.plans import MAX_CELLS, Seeds, read_plan, with_plan, without_plan
 
 MAX_FILE_BYTES = 1 << 18
 MAX_LINE = 4000
-MAX_CELLS = 10_000_000
 MAX_GROUPS = 100_000
 MAX_STEPS = 100_000_000
 MAX_SEED = 2**63 - 1

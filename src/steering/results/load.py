@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from steering.errors import InvalidOption, NotAvailable
 from steering.results.files import write_atomically
-from steering.results.plans import configuration_id
+from steering.results.plans import canonical, configuration_id
 from steering.results.schema import FINALS, LISTS, SCHEMA, BadShard
 from steering.results.store import Store, Unreadable
 
@@ -91,16 +91,17 @@ class Results:
         """What the newest sweep of the directory asked for, as it was saved."""
         return self._store.read_sweep()
 
-    def failed(self) -> int:
-        """Number of cells asked for that failed for good."""
+    def failures(self) -> set[tuple[str, int]]:
+        """Configuration and seed of the cells asked for that failed for good."""
         done = set(self.finals["key"])
-        count = 0
+        found = set()
         for key, record in self._store.failures().items():
-            config = record.get("config")
-            config = config if isinstance(config, dict) else {}
-            texts = (str(config.get(name)) for name in ("environment", "agent"))
-            count += key.hex() not in done and self.keeps(*texts)
-        return count
+            config, seed = record.get("config"), record.get("seed")
+            if key.hex() in done or not isinstance(config, dict) or not isinstance(seed, int):
+                continue
+            if self.keeps(str(config.get("environment")), str(config.get("agent"))):
+                found.add((configuration_id(canonical(config)), seed))
+        return found
 
     @cached_property
     def finals(self) -> pd.DataFrame:

@@ -19,6 +19,11 @@ MAX_CELLS = 10_000_000
 PLAN = "plan"
 
 
+def canonical(config: Mapping[str, Any]) -> str:
+    """The text of a configuration that is hashed: JSON with sorted keys and no spaces."""
+    return json.dumps(config, sort_keys=True, separators=(",", ":"))
+
+
 def configuration_id(text: str) -> str:
     """Short name of a configuration (its canonical JSON): 12 hexadecimal digits."""
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
@@ -26,9 +31,15 @@ def configuration_id(text: str) -> str:
 
 def with_plan(description: Mapping[str, Any], groups: Groups) -> dict[str, Any]:
     """The description of a sweep with its plan; a plan of more than 32 MB is left out and made again when needed."""
-    if sum(len(text) + 50 for text, _ in groups) > MAX_BYTES:
+    if sum(_size(text, seeds) for text, seeds in groups) > MAX_BYTES:
         return dict(description)
     return {**description, PLAN: [[text, _seeds_as_data(seeds)] for text, seeds in groups]}
+
+
+def _size(text: str, seeds: Seeds) -> int:
+    """Bytes that a group takes in the file, at most: quotes are escaped, and seeds that are no range are listed."""
+    listed = 0 if isinstance(seeds, range) or not seeds else len(seeds) * (len(str(max(seeds))) + len(", "))
+    return len(json.dumps(text)) + 80 + listed
 
 
 def without_plan(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,13 +50,13 @@ def without_plan(saved: Mapping[str, Any]) -> dict[str, Any]:
 def read_plan(saved: Mapping[str, Any]) -> Groups | None:
     """Configurations and seeds of a plan; None where there is none, or something else in its place."""
     try:
-        groups = [(_canonical(text), _seeds(seeds)) for text, seeds in saved[PLAN]]
+        groups = [(_checked(text), _seeds(seeds)) for text, seeds in saved[PLAN]]
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
     return groups if sum(len(seeds) for _, seeds in groups) <= MAX_CELLS else None
 
 
-def _canonical(text: Any) -> str:
+def _checked(text: Any) -> str:
     config = json.loads(text)
     if not isinstance(config, dict) or not all(isinstance(config.get(key), str) for key in ("environment", "agent")):
         raise ValueError("not a configuration")

@@ -1,14 +1,16 @@
 """Which cells a comparison counts: of one environment, agent and number of steps those of one configuration only.
 
 Two configurations may have the same text: a `file:` environment whose file changed, other things recorded, options
-whose defaults changed with the package. Such runs must not be mixed, nor counted twice. The rule, for tables and
-figures alike: the configuration that the newest sweep of the directory asked for; if it asked for several or none of
-them, the one with the most finished seeds. What is left out, and what failed or is not done yet, is said in a note.
+whose defaults changed with the package, another revision of its numbers. Such runs must not be mixed, nor counted
+twice. The rule, for tables and figures alike: the configuration that the newest sweep of the directory asked for; if it
+asked for several or none of them, the one with the most finished seeds. What is left out, and what failed or is not
+done yet, is said in a note.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -44,9 +46,10 @@ def select(results: Results) -> Selection:
         notes.append(
             f"{len(finals) - len(kept)} cell(s) are left out: their environment, agent and steps have the same text as "
             f"those of another configuration (such as {several['environment']} with {several['agent']}), because a "
-            "file, an option or what is recorded has changed. Those that the newest sweep asks for are counted."
+            "file, an option, what is recorded or the program has changed. Those that the newest sweep asks for are "
+            "counted."
         )
-    return Selection(kept, [*notes, *_missing(results, groups, kept)])
+    return Selection(kept, [*notes, *_missing(results, groups)])
 
 
 def _plan(results: Results) -> Groups:
@@ -62,13 +65,30 @@ def _plan(results: Results) -> Groups:
     return kept
 
 
-def _missing(results: Results, groups: Groups, kept: pd.DataFrame) -> list[str]:
-    done = {name: set(part) for name, part in kept.groupby("configuration")["seed"]}
-    missing = sum(len(set(seeds) - done.get(configuration_id(text), set())) for text, seeds in groups)
-    failed = results.failed()
+def _missing(results: Results, groups: Groups) -> list[str]:
+    """Remarks on cells that the newest sweep asks for and that are not there; without a plan, on all that failed."""
+    done = _by_configuration(zip(results.finals["configuration"], results.finals["seed"], strict=True))
+    known = _by_configuration(results.failures())
+    failed = 0 if groups else sum(map(len, known.values()))
+    missing = 0
+    for text, seeds in groups:
+        name = configuration_id(text)
+        left = set(seeds) - done.get(name, set())
+        failed += len(left & known.get(name, set()))
+        missing += len(left - known.get(name, set()))
+    notes = []
     if failed:
-        return [
+        notes.append(
             f"{failed} cell(s) failed and are in no number here; agents that fail where it is hard look better than "
             f"they are (see steering status)."
-        ] + ([f"{missing - failed} cell(s) of the sweep are not done yet."] if missing > failed else [])
-    return [f"{missing} cell(s) of the sweep are not done yet."] if missing else []
+        )
+    if missing:
+        notes.append(f"{missing} cell(s) of the sweep are not done yet.")
+    return notes
+
+
+def _by_configuration(cells: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for name, seed in cells:
+        found.setdefault(name, set()).add(seed)
+    return found

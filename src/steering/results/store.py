@@ -254,7 +254,7 @@ class Store:
     def write_sweep(self, description: dict[str, Any]) -> None:
         """Keep what the newest sweep asked for."""
         with writing(self.directory):
-            write_atomically(self.directory / "sweep.json", json.dumps(description, indent=1).encode())
+            write_atomically(self.directory / "sweep.json", json.dumps(description).encode())
 
     def read_sweep(self) -> dict[str, Any]:
         """What the newest sweep asked for, as it was written; its content is checked by whoever uses it."""
