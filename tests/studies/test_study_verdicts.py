@@ -105,6 +105,18 @@ def test_mdps_with_one_or_two_pairs_are_the_values() -> None:
     assert row["high"] - row["low"] > 1.0
     uneven = interval_of_mean([np.array([1.0, 3.0]), np.array([5.0])], LEVEL)
     assert (uneven.mean, uneven.values) == (pytest.approx(3.0), 2)
+    assert {type(end) for end in (uneven.mean, uneven.low, uneven.high)} == {float}
+
+
+def test_strata_of_unequal_size_have_the_spread_of_their_values() -> None:
+    """Equal values in 2 and 6 runs: no spread. Moving all values moves the interval, and nothing else."""
+    same = interval_of_mean([np.full(2, 10.0), np.full(6, 10.0)], LEVEL)
+    assert (same.low, same.high) == (10.0, 10.0)
+    rng = np.random.default_rng(3)
+    strata = [rng.normal(size=size) for size in (1, 2, 4, 6)]
+    near, far = interval_of_mean(strata, LEVEL), interval_of_mean([one + 100.0 for one in strata], LEVEL)
+    assert far.high - far.low == pytest.approx(near.high - near.low)
+    assert near.mean == pytest.approx(np.concatenate(strata).mean())
 
 
 @pytest.mark.parametrize(("mdps", "pairs", "expected"), [(1, 4, "too few"), (1, 5, "better"), (3, 2, "too few")])

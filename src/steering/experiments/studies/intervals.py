@@ -12,12 +12,14 @@ the interval is m -+ max(t sqrt(v), b (t / z) sqrt(v / v_b)), t and z the quanti
 distribution, v_b the variance that the bootstrap sees (divisors n_k). The first is exact for normal values, the second
 is wider for skew ones.
 
-A stratum with fewer than `LEAST_STRATUM` values says too little about its spread: then the means of the strata are the
-values, and what they differ by is in the interval too.
+A stratum with fewer than `LEAST_STRATUM` values says too little about its spread: then the strata are the values, and
+what they differ by is in the interval too. Of K strata with means m_k the values are m + (m_k - m) n_k K / N: their
+mean is m, and their spread that of the ratio sum_k n_k m_k / sum_k n_k, linearised; with equal sizes they are the m_k.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,7 +69,7 @@ def interval_of_mean(strata: Sequence[Floats], level: float, *, resamples: int =
     total = int(n.sum())
     mean = float(np.concatenate(kept).mean())
     if total == 1:
-        return Interval(mean, -np.inf, np.inf, 1)
+        return Interval(mean, -math.inf, math.inf, 1)
     parts = np.array([one.var(ddof=1) for one in kept]) * n / total**2
     variance = float(parts.sum())
     if variance <= (1e-12 * mean) ** 2:  # all equal, but for rounding
@@ -76,8 +78,8 @@ def interval_of_mean(strata: Sequence[Floats], level: float, *, resamples: int =
     t = float(stats.t.ppf((1 + level) / 2, freedom))
     low, high = np.quantile(_resampled(kept, resamples, seed), [(1 - level) / 2, (1 + level) / 2])
     seen = float((parts * (n - 1) / n).sum())
-    widened = t / float(stats.norm.ppf((1 + level) / 2)) * np.sqrt(variance / seen)
-    half = max(t * np.sqrt(variance), widened * float(max(mean - low, high - mean)))
+    widened = t / float(stats.norm.ppf((1 + level) / 2)) * math.sqrt(variance / seen)
+    half = max(t * math.sqrt(variance), widened * float(max(mean - low, high - mean)))
     return Interval(mean, mean - half, mean + half, total)
 
 
@@ -85,9 +87,10 @@ def _enough(strata: Sequence[Floats]) -> list[Floats]:
     """The strata as they are, or one of their means where some are too small."""
     if len(strata) == 1 or min(one.size for one in strata) >= LEAST_STRATUM:
         return list(strata)
-    share = len(strata) / sum(one.size for one in strata)
-    # Weighted by their sizes, so that the mean stays that of all values.
-    return [np.array([one.sum() * share for one in strata])]
+    everything = np.concatenate(strata)
+    mean = everything.mean()
+    share = len(strata) / everything.size
+    return [np.array([mean + (one - mean).sum() * share for one in strata])]
 
 
 def _resampled(strata: Sequence[Floats], resamples: int, seed: int) -> Floats:
