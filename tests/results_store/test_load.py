@@ -66,6 +66,14 @@ def test_diagnostics_and_information_are_those_of_the_run(results):
         assert len(table) == run.diagnostics.information[i].size
 
 
+def test_diagnostics_alone_keep_the_true_regret(tmp_path):
+    wanted = {"environments": ["deepsea:4"], "agents": ["steering"], "steps": 40, "seeds": 1}
+    steering.sweep({**wanted, "record": {"extra": ["diagnostics"]}}, tmp_path, workers=0)
+    known = steering.run("deepsea:4", "steering", steps=40, seeds=1, record="diagnostics").diagnostics.true_regret[0]
+    table = steering.load(tmp_path).diagnostics
+    assert table[table["diagnostic"] == "value_gap"]["value"].tolist() == known.tolist()
+
+
 @pytest.mark.parametrize(("environment", "agent"), [("deepsea:4", "steering"), ("deepsea:3,horizon=3", "psrl")])
 def test_the_posterior_of_q_is_that_of_the_run(environment, agent, results):
     kept = {"record": RECORD, "snapshots": 3} if agent == "steering" else {"record": ["q_posterior"]}

@@ -169,8 +169,9 @@ def _oracle_total(results: RunResults) -> float | None:
 
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     lists: dict[str, Any] = {}
-    scalars = {} if results.value_gaps is None else {"value_gap": results.value_gaps}
     known = results.diagnostics
+    gaps = results.value_gaps if known is None else known.true_regret  # one quantity, recorded with either
+    scalars = {} if gaps is None else {"value_gap": gaps}
     if known is not None and results.plan_times is not None:
         scalars |= {name: getattr(known, name) for name in ("info_weight", "gain", "regret", "ratio", "dictionary")}
         lists["information_step"] = _repeated(results.plan_times, n)
