@@ -17,7 +17,7 @@ from steering.experiments.studies import Cell, Design, Family, compare, default_
 from steering.experiments.studies.design import FAMILIES, OURS, TUNING_SEED, with_options
 from steering.experiments.studies.intervals import LEAST_STRATUM
 from steering.experiments.studies.page import cells_data, markdown, sizes_data, write_study
-from steering.experiments.studies.run import canonical, comparison_sweep, reward_scale, tune, tuning_sweep
+from steering.experiments.studies.run import canonical, comparison_sweep, oracle_reward, tune, tuning_sweep
 from steering.experiments.sweep_file import read_sweep
 from steering.results import load
 
@@ -132,15 +132,15 @@ def test_cells_where_ours_is_worse_are_listed(study) -> None:
 
 
 def test_a_scale_that_is_not_positive_is_refused() -> None:
-    assert reward_scale(Cell("cliff", ("gym:CliffWalking-v1",), steps=50)) is None
+    assert oracle_reward(Cell("cliff", ("gym:CliffWalking-v1",), steps=50)) is None
 
 
 def test_the_scale_of_a_class_is_the_mean_over_its_mdps() -> None:
-    one, other = (reward_scale(Cell("sea", (text,), steps=50)) for text in ("deepsea:4", "deepsea:12"))
+    one, other = (oracle_reward(Cell("sea", (text,), steps=50)) for text in ("deepsea:4", "deepsea:12"))
     assert one is not None
     assert other is not None
     assert one > 1.5 * other
-    both = reward_scale(Cell("sea", ("deepsea:4", "deepsea:12"), steps=50))
+    both = oracle_reward(Cell("sea", ("deepsea:4", "deepsea:12"), steps=50))
     assert both == pytest.approx((one + other) / 2)
 
 

@@ -92,8 +92,8 @@ def reproduce_command(
     figures = sum(len(part.figures) for part in result.chapters)
     out.print(f"{plural(figures, 'figure')} in {time.monotonic() - began:.0f} s", highlight=False)
     for line in result.summary():
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
-    out.print(f"report: {result.report}", highlight=False, markup=False, soft_wrap=True)
+        out.print(line, highlight=False, soft_wrap=True)
+    out.print(f"report: {result.report}", highlight=False, soft_wrap=True)
 
 
 class _Display:

@@ -64,7 +64,7 @@ def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> 
     for verdict in VERDICTS:
         out.print(f"{verdict}: {counts.get(verdict, 0)} of {len(table)} comparisons", highlight=False)
     for path in written:
-        out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"wrote {path}", soft_wrap=True, highlight=False)
     out.print(f"took {clock(time.monotonic() - began)}", highlight=False)
 
 
@@ -81,4 +81,4 @@ def _ladder(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> N
     if as_json:
         print_json(table.to_dict("records"))
     else:
-        out.print(text, soft_wrap=True, highlight=False, markup=False)
+        out.print(text, soft_wrap=True, highlight=False)

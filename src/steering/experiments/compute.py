@@ -28,6 +28,8 @@ from steering.experiments.runner import Interrupted, run
 from steering.results import schema
 
 MAX_TRACEBACK = 20_000
+GUESSED_STEP_SECONDS = 20e-6
+"""Time of a step of an agent that has not run yet."""
 
 
 @dataclass(frozen=True)

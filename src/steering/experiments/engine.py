@@ -24,7 +24,7 @@ from typing import Any
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption
 from steering.experiments.cells import Plan, Shard
-from steering.experiments.compute import Failure, Outcome, pack_batch, warm_list
+from steering.experiments.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.experiments.executors import Executor, Limits, Setup, make_executor
 from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep, saved
@@ -41,7 +41,6 @@ MERGE_EVERY = 512
 """Shards after which a long sweep merges its own: a second each would otherwise be 86,400 files a day."""
 MAX_BATCH_CELLS = 2000
 MAX_BATCH_STEPS = 2_000_000
-GUESSED_STEP_SECONDS = 20e-6
 DEFAULT_TIME_LIMIT = 3600.0
 DEFAULT_RETRIES = 2
 EVERYTHING = Shard()

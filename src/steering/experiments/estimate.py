@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from steering.experiments.cells import Group, Plan
-from steering.experiments.compute import pack_batch, run_batch
+from steering.experiments.compute import GUESSED_STEP_SECONDS, pack_batch, run_batch
 
 TRIAL_STEPS = 200
 BUDGET_SECONDS = 10.0
-GUESSED_STEP_SECONDS = 20e-6
 
 
 def estimate_seconds(plan: Plan, pending: Iterable[int]) -> tuple[float, list[tuple[str, str]]]:

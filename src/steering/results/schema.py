@@ -170,7 +170,9 @@ def _oracle_total(results: RunResults) -> float | None:
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     lists: dict[str, Any] = {}
     known = results.diagnostics
-    gaps = results.value_gaps if known is None else known.true_regret  # one quantity, recorded with either
+    gaps = results.value_gaps
+    if gaps is None and known is not None:
+        gaps = known.true_regret  # the same quantity, recorded with the diagnostics
     scalars = {} if gaps is None else {"value_gap": gaps}
     if known is not None and results.plan_times is not None:
         scalars |= {name: getattr(known, name) for name in ("info_weight", "gain", "regret", "ratio", "dictionary")}

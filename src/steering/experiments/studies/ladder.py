@@ -14,7 +14,7 @@ import pandas as pd
 from steering.agents.steering import SteeringOptions
 from steering.experiments.studies.design import Cell, with_options
 from steering.experiments.studies.intervals import interval_of_mean
-from steering.experiments.studies.run import RECORD, Watch, block, reward_scale, run_sweep
+from steering.experiments.studies.run import RECORD, Watch, block, oracle_reward, run_sweep
 
 LITERAL = "steering:preset=paper"
 
@@ -71,7 +71,7 @@ def run_ladder(
     """Run what is missing; a row for each rung and cell: mean normalised regret with its 95 % interval."""
     blocks = [block(cell, [text for _, text in rungs()], first=0, count=cell.seeds) for cell in cells]
     scores = run_sweep({"name": "ladder", "record": RECORD, "blocks": blocks}, Path(out), workers, watch)
-    scales = {cell.name: reward_scale(cell) or cell.steps for cell in cells}
+    scales = {cell.name: oracle_reward(cell) or cell.steps for cell in cells}
     rows = []
     for label, text in rungs():
         for cell in cells:

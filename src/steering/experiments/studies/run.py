@@ -134,7 +134,7 @@ def finals_of(design: Design, chosen: Chosen, scores: Scores) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for cell in design.cells:
-        scale = reward_scale(cell)
+        scale = oracle_reward(cell)
         known = {"cell": cell.name, "steps": cell.steps, "normalised": scale is not None}
         for family in design.of(cell):
             setting = chosen[cell.name, family.name]
@@ -149,7 +149,7 @@ def finals_of(design: Design, chosen: Chosen, scores: Scores) -> pd.DataFrame:
     return pd.DataFrame(rows)[columns]
 
 
-def reward_scale(cell: Cell) -> float | None:
+def oracle_reward(cell: Cell) -> float | None:
     """The oracle's expected total reward, the mean over the environments of a cell; None where it is not positive."""
     totals = []
     for text in cell.environments:
