@@ -46,7 +46,7 @@ Imports = Annotated[
 ]
 ShardText = Annotated[
     str | None,
-    typer.Option("--shard", help="Run part i/n; 'auto' (SLURM array) or 'auto/n' (Kubernetes) reads the index."),
+    typer.Option("--shard", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
 ]
 
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steering._version import __version__
+from steering._version import REVISION, __version__
 from steering.errors import InvalidOption, SteeringError
 from steering.experiments import sweep
 from steering.experiments.engine import Report as SweepReport
@@ -47,6 +47,9 @@ from steering.results import load, write_atomically
 
 Watcher = Callable[[SweepReport], None]
 Speaker = Callable[[str], None]
+
+PROGRAM = f"{__version__}, revision {REVISION}"
+"""What has to agree for runs to belong to one report."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def _already_there(directory: Path, scale: Scale) -> list[str]:
         raise InvalidOption(f"{path} is not readable; give another directory, or remove the file.") from None
     if not isinstance(known, dict) or not {"settings", "version", "tables"} <= known.keys():
         raise InvalidOption(f"{path} was written by an older program; give another directory, or remove the file.")
-    if (known["settings"], known["version"]) != (dataclasses.asdict(scale), __version__):
+    if (known["settings"], known["version"]) != (dataclasses.asdict(scale), PROGRAM):
         made = f"{known.get('scale')}, version {known['version']}"
         raise InvalidOption(f"{directory} holds a reproduction of another size or version ({made}); give another one.")
     names = {key.partition("/")[0] for key in known["tables"]}
@@ -192,7 +195,7 @@ def _write_numbers(result: Reproduction) -> None:
     numbers: dict[str, Any] = {
         "scale": result.scale.name,
         "settings": dataclasses.asdict(result.scale),
-        "version": __version__,
+        "version": PROGRAM,
         "claims": {
             claim.name: {
                 "verdict": str(claim.verdict),
