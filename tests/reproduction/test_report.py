@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from reproduction_small import SMALL
 
-from steering._version import __version__
 from steering.errors import InvalidOption, SteeringError
 from steering.reproduction import reproduce
 from steering.reproduction.claims.rule import Verdict
@@ -26,7 +25,7 @@ from steering.reproduction.figures import psrl_sparsity
 from steering.reproduction.plan import CHAPTERS
 from steering.reproduction.report.page import _json
 from steering.reproduction.report.settings import runs_text, size_words
-from steering.reproduction.run import Reproduction, _write_numbers
+from steering.reproduction.run import PROGRAM, Reproduction, _write_numbers
 from steering.reproduction.scale import QUICK
 from steering.results.store import Store
 
@@ -259,7 +258,7 @@ def test_a_report_of_another_size_or_version_is_not_overwritten(tmp_path: Path, 
     if change == "size":
         scale = dataclasses.replace(SMALL, name="larger", seeds=3)
     else:
-        numbers.write_text(numbers.read_text(encoding="utf-8").replace(f'"{__version__}"', '"0.0.0"'), encoding="utf-8")
+        numbers.write_text(numbers.read_text(encoding="utf-8").replace(PROGRAM, "0.0.0"), encoding="utf-8")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(InvalidOption, match="another size or version"):
         reproduce(["concept"], tmp_path, scale=scale, workers=0)
