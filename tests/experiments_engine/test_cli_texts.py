@@ -12,6 +12,7 @@ from engine_helpers import PATH, command, faulty
 from test_cli import call
 
 import steering
+from steering.cli import common
 from steering.cli.common import visible
 from steering.errors import NotAvailable
 from steering.mdp import io
@@ -34,6 +35,7 @@ def finished(*arguments):
 
 
 def test_markup_is_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(common.out, "width", common.PIPE_WIDTH)  # whatever COLUMNS the tests were started with
     monkeypatch.chdir(tmp_path)
     (tmp_path / "[bold]").mkdir()
     io.save(steering.make_env("deepsea:4").table, "[bold]/x.json")

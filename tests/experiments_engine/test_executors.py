@@ -239,11 +239,11 @@ def test_dask_workers_do_not_keep_processes_for_ever(small, monkeypatch):
     monkeypatch.setattr(dask, "OTHER_SECONDS", 0.0)
     batch = pack_batch(read_sweep(small).plan.pieces([0]))
     for seconds in (100.0, 101.0, 102.0):
-        dask.run_remote(batch, 1, (seconds, None), ((), ()), steering.__version__)
+        dask.run_remote(batch, 1, (seconds, None), ((), ()), dask.PROGRAM)
         (_, _, executor), *others = dask._free
         assert others == []  # those with other settings are gone
     first = executor.pids
-    dask.run_remote(batch, 1, (102.0, None), ((), ()), steering.__version__)
+    dask.run_remote(batch, 1, (102.0, None), ((), ()), dask.PROGRAM)
     assert dask._free[0][2].pids == first  # the same settings: the same process
     with dask._lock:
         dask._timer.cancel()
