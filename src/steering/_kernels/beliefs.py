@@ -122,7 +122,14 @@ def noise_evidence(base, units, cells, out):
     Of the marginal likelihood of a cell only beta^alpha_0 lambda^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c.
     The prior's mean is that of the cells themselves, weighted as in `common_mean`: rewards that are all alike have no
     noise, however far they are from what was expected. A cell counts as `EVIDENCE_LIMIT` rewards at most.
+
+    Cells that count as equally many rewards have the same shape, so that the logarithm is taken of products of rates.
     """
+    classes = int(EVIDENCE_LIMIT) + 1
+    sizes = np.zeros(classes)
+    for i in range(cells.shape[1]):
+        sizes[int(min(cells[0, i], EVIDENCE_LIMIT))] += 1.0
+    products = np.ones(classes)
     for g in range(units.shape[0]):
         _, lam, alpha, beta = prior_in_unit(base, units[g])
         prior = (common_mean(lam, 0.0, 0.0, cells), lam, alpha, beta)
@@ -130,7 +137,16 @@ def noise_evidence(base, units, cells, out):
         for i in range(cells.shape[1]):
             n = min(cells[0, i], EVIDENCE_LIMIT)
             _, shape, rate = normal_gamma_cell(prior, n, cells[1, i], cells[2, i] * n / cells[0, i])
-            total -= shape * math.log(rate) + 0.5 * math.log(lam + n)
+            k = int(n)
+            if 1e-150 < products[k] < 1e150 and 1e-150 < rate < 1e150:
+                products[k] *= rate
+            else:
+                total -= shape * (math.log(products[k]) + math.log(rate))
+                products[k] = 1.0
+        for k in range(1, classes):
+            if sizes[k] > 0.0:
+                total -= (alpha + 0.5 * k) * math.log(products[k]) + 0.5 * sizes[k] * math.log(lam + k)
+                products[k] = 1.0
         out[g] = total
 
 
