@@ -41,6 +41,7 @@ test: lint types browser
 test-slow: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt rliable
 	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 -m "hypothesis and not slow" --hypothesis-profile=search
 
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt quantecon stein_thinning

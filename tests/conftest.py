@@ -6,8 +6,14 @@ import signal
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from steering.mdp import TabularMDP
+
+# The same examples in every run, so that a change is judged by what it changes; `make test-slow` searches for new ones.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
+settings.load_profile("steady")
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

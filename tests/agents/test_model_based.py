@@ -97,7 +97,7 @@ def test_variance_information_is_the_total_variance_by_monte_carlo() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 20), st.sampled_from([1e-3, 0.1, 1.0, 10.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_information_is_not_negative_and_falls_when_the_expected_data_doubles(seed: int, S: int, eta: float) -> None:
     counts = np.random.default_rng(seed).integers(0, 50, (S, 2, S)).astype(float)
     values = []

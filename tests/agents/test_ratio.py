@@ -108,7 +108,7 @@ def test_two_arms_are_mixed_as_calculus_says(cost: float) -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([None, 2]), st.floats(0.0, 5.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_h_falls_along_lambda(seed: int, horizon: int | None, above: float) -> None:
     case = random_case(seed, horizon)
     weights = np.concatenate([[0.0], np.geomspace(1e-3, 1e3, 25)])
@@ -152,7 +152,7 @@ def test_one_policy() -> None:
 
 
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_units_of_reward_do_not_matter(seed: int, unit: float) -> None:
     case, scaled = random_case(seed, None), random_case(seed, None)
     scaled.r = scaled.r * unit

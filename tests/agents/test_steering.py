@@ -285,7 +285,7 @@ def test_the_unit_follows_the_prior() -> None:
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_renaming_states_and_actions_renames_the_plan(seed: int) -> None:
     """Without reward noise a plan is a function of the data; names of states and actions are not part of it."""
     mdp = masked_mdp(seed)

@@ -94,7 +94,7 @@ def test_edges_of_the_discount(spec: str, discount: float) -> None:
     st.floats(-3, 3),
     st.floats(-6, 6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_size_prior_and_unit(seed: int, spec: str, S: int, A: int, log_eta: float, log_unit: float) -> None:
     mdp = masked_mdp(seed, S, A)
     scaled = TabularMDP(mdp.P, mdp.reward_mean * 10**log_unit, mdp.reward_std * 10**log_unit, mdp.mask, mdp.start)

@@ -131,7 +131,7 @@ def test_an_empirical_reference_of_a_dictionary_is_not_taken_for_that_of_the_pos
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["barker", "gibbs"]), st.sampled_from(["mean", "empirical"]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_relabelling_states_relabels_information(seed: int, operator: str, reference: str) -> None:
     rng = np.random.default_rng(seed)
     S, A, n = 5, 2, 30
@@ -195,7 +195,7 @@ def test_reward_information_is_the_expected_discrepancy_times_the_variance() -> 
 
 
 @given(st.floats(1e-3, 1e3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_reward_information_has_no_units(unit: float) -> None:
     rng = np.random.default_rng(0)
     s, a, y, r = rng.integers(3, size=20), rng.integers(2, size=20), rng.integers(3, size=20), rng.normal(size=20)

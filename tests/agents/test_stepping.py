@@ -43,7 +43,7 @@ def test_compiled_loop_is_plan_act_observe_to_the_bit(spec: str, horizon: int | 
 @given(
     st.integers(0, 10_000), st.sampled_from(AGENTS), st.sampled_from([None, 3]), st.integers(1, 6), st.integers(1, 4)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_masked_actions_are_never_taken(seed: int, spec: str, horizon: int | None, S: int, A: int) -> None:
     mdp = masked_mdp(seed, S, A)
     env = make_env(mdp, horizon=horizon)

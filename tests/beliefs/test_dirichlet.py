@@ -23,7 +23,7 @@ def filled(eta: float = 1.0, seed: int = 0, shape: tuple[int, ...] = (3, 4)) -> 
 
 
 @given(ETAS, SEQUENCES, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_batch_is_sequential_in_any_order(eta: float, sequence: list[tuple[int, int]], shuffler) -> None:
     one, other, batch = (DirichletRows((3, 4), eta) for _ in range(3))
     table = np.zeros((3, 4))
@@ -40,7 +40,7 @@ def test_batch_is_sequential_in_any_order(eta: float, sequence: list[tuple[int, 
 
 
 @given(ETAS, SEQUENCES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_log_marginal_is_the_product_of_predictives(eta: float, sequence: list[tuple[int, int]]) -> None:
     rows = DirichletRows((3, 4), eta)
     total = 0.0
@@ -68,7 +68,7 @@ def test_moments_are_those_of_the_beta_distribution_for_two_outcomes() -> None:
 
 
 @given(ETAS, st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_moment_identities(eta: float, seed: int) -> None:
     rows = filled(eta, seed)
     rng = np.random.default_rng(seed + 1)

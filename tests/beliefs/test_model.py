@@ -64,7 +64,7 @@ def evidence_of(belief, prior) -> float:
 
 
 @given(TRANSITIONS, st.sampled_from([0.01, 1.0, 5.0]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_agrees_with_rows_and_cells(data, eta: float) -> None:
     prior = (0.5, 2.0, 3.0, 1.0)
     belief = ModelBelief(S, A, eta=eta, normal_gamma=prior)
@@ -80,7 +80,7 @@ def test_agrees_with_rows_and_cells(data, eta: float) -> None:
 
 
 @given(TRANSITIONS, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_batch_is_sequential_in_any_order(data, shuffler) -> None:
     options = {"concentration": "learned", "reward_scale": "learned"}
     one, other = ModelBelief(S, A, **options), ModelBelief(S, A, **options)

@@ -27,7 +27,7 @@ def moments_by_cell(data: list[tuple[int, float]]) -> tuple[list[int], list[floa
 
 
 @given(PRIORS, REWARDS, REWARDS, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_batch_is_sequential_in_any_order(prior, first, second, shuffler) -> None:
     one, other, batch = (NormalGammaCells((3,), prior) for _ in range(3))
     data = first + second
@@ -43,7 +43,7 @@ def test_batch_is_sequential_in_any_order(prior, first, second, shuffler) -> Non
 
 
 @given(PRIORS, st.lists(st.floats(-20, 20), min_size=1, max_size=10))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_posterior_is_the_textbook_recursion(prior, rewards) -> None:
     cells = NormalGammaCells((), prior)
     mu, lam, alpha, beta = prior
@@ -56,7 +56,7 @@ def test_posterior_is_the_textbook_recursion(prior, rewards) -> None:
 
 
 @given(PRIORS, REWARDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_log_marginal_is_the_product_of_predictives(prior, data) -> None:
     cells = NormalGammaCells((3,), prior)
     total = 0.0

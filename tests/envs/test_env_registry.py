@@ -59,7 +59,7 @@ def test_text_and_keywords_are_the_same() -> None:
     assert make_env("deepsea:8", discount=None) == make_env("deepsea:8")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_every_setting_survives_its_name(data: st.DataObject) -> None:
     base = data.draw(st.sampled_from(["deepsea:4", "widenarrow:1,2", "riverswim", "griddeepsea:2", "priormdp:2,1"]))
@@ -202,7 +202,7 @@ small_numbers = st.text(alphabet="depsawinrou:,=().0123456789-_ ", max_size=30).
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(small_numbers)
 def test_any_text_makes_an_environment_or_one_sentence(text: str) -> None:
     for name in ENTRIES:

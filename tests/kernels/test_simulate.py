@@ -25,7 +25,7 @@ def simulator(mdp: TabularMDP, steps: int, seed: int = 0) -> Simulator:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_compressed_rows_hold_exactly_the_positive_entries(seed: int, S: int, A: int) -> None:
     rng = np.random.default_rng(seed)
     P = rng.random((S, A, S)) * (rng.random((S, A, S)) < 0.5)
@@ -88,7 +88,7 @@ def test_frequencies_and_reward_moments_are_those_of_the_mdp() -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_cutting_a_run_changes_no_bit(pieces: list[int]) -> None:
     mdp = random_mdp(2)
     policy = np.array([[0, 2, 1, 0]])

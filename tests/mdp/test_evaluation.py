@@ -18,7 +18,7 @@ from steering.mdp import (
     policy_iteration,
 )
 
-steady = settings(deadline=None, derandomize=True, max_examples=100)
+steady = settings(max_examples=100)
 seeds = st.integers(0, 10_000)
 
 

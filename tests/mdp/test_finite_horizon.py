@@ -21,7 +21,7 @@ from steering.mdp import (
     policy_iteration,
 )
 
-steady = settings(deadline=None, derandomize=True, max_examples=60)
+steady = settings(max_examples=60)
 discounts = st.sampled_from([0.0, 0.7, 1.0])
 seeds = st.integers(0, 10_000)
 
@@ -35,7 +35,7 @@ def expected_return(mdp, steps, discount, state, h=0):
     return mdp.rewards[state, a] + discount * later
 
 
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(max_examples=25)
 @given(mdps(max_states=2, max_actions=2), discounts, st.integers(1, 3))
 def test_backward_induction_equals_enumeration(mdp, discount, horizon):
     found = backward_induction(mdp, horizon, discount)

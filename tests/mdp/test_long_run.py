@@ -89,7 +89,7 @@ def test_a_chain_that_climbs_beyond_the_range_of_floats():
     assert nu[-1] == pytest.approx(1 - 1 / 9999, rel=1e-9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(mdps(max_states=8), st.integers(0, 1000))
 def test_gain_is_the_limit_of_discounted_values(mdp, seed):
     """(1 - discount) V = gain + (1 - discount) bias + ..., so one extrapolation leaves a second-order error."""
@@ -98,7 +98,7 @@ def test_gain_is_the_limit_of_discounted_values(mdp, seed):
     assert np.allclose(gain(mdp, actions), 2 * near - far, atol=1e-5)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(mdps(), st.integers(0, 1000))
 def test_gain_is_invariant_along_the_chain(mdp, seed):
     actions = random_actions(mdp, seed)

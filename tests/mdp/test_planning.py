@@ -28,7 +28,7 @@ from steering.mdp import (
     value_iteration,
 )
 
-steady = settings(deadline=None, derandomize=True, max_examples=200)
+steady = settings(max_examples=200)
 
 PUTERMAN = TabularMDP(
     P=[[[0.5, 0.5], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]],
@@ -89,7 +89,7 @@ def test_every_solver_agrees_with_the_linear_program(mdp, discount):
         assert loss.max() <= found.error_bound + oracle.error_bound, name
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(mdps(max_states=3, max_actions=2), DISCOUNTS, st.sampled_from([1.0, 1e-3, 1e-8, 1e-300]))
 def test_the_certified_bound_holds_in_rational_arithmetic(mdp, discount, epsilon):
     optimum = exact_optimum(mdp, discount)

@@ -62,7 +62,7 @@ def test_junk_in_disallowed_entries_is_never_read():
     assert np.array_equal(np.isneginf(Q), ~mdp.allowed)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(mdps(), st.integers(1, 6), st.sampled_from([0.0, 0.8, 1.0]))
 def test_finite_horizon_kernels(mdp, horizon, discount):
     found = backward_induction(mdp, horizon, discount)

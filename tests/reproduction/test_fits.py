@@ -12,7 +12,7 @@ from steering.reproduction.fits import exponent, mean_effect, scan_exponent, sha
 X = np.arange(1.0, 301.0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(-2, 2), st.floats(0.01, 100), st.integers(2, 6))
 def test_exact_powers_are_recovered(power: float, factor: float, runs: int) -> None:
     curves = np.tile(factor * X**power, (runs, 1))

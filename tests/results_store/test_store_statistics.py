@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -184,7 +184,6 @@ def test_probability_of_improvement_agrees_with_rliable():
 
 
 @pytest.mark.slow
-@settings(deadline=None)  # the first example imports rliable
 @given(arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 5)), elements=numbers))
 def test_point_estimates_equal_those_of_rliable(scores):
     from rliable import metrics

@@ -57,6 +57,17 @@ def double_sums(kappa: np.ndarray, samples: np.ndarray) -> tuple[float, float, f
     return total / n**2, u, float(np.abs(pairs).mean())
 
 
+def rounding(name: str, q: np.ndarray, samples: np.ndarray) -> float:
+    """How far a norm of w may be off in the formulas that take O(S): they sum over all z, y itself included.
+
+    What y gives to itself cancels only up to rounding: n terms, each right to a few units in the last place.
+    """
+    if name not in ("gibbs", "sqrt"):
+        return 0.0
+    to_all = np.sqrt(q).sum() / np.sqrt(q) if name == "sqrt" else np.ones(len(q))
+    return float(4 * len(q) * np.finfo(float).eps * to_all[samples].mean())
+
+
 @st.composite
 def pmfs(draw: st.DrawFn, smallest: float = 1e-8, sizes: tuple[int, int] = (1, 40)) -> np.ndarray:
     """Pmfs of 1 to 40 outcomes whose probabilities span many orders of magnitude."""

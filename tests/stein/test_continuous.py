@@ -57,7 +57,7 @@ def test_blocks_do_not_change_the_value() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "imq"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     mean=st.floats(-2, 2),
     variance=st.floats(0.1, 3),
@@ -102,7 +102,7 @@ def test_gaussian_value_is_zero_exactly_at_equality_and_scales(kernel: str) -> N
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "imq"])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     variance=st.floats(1e-6, 1e6),
     scale=st.floats(1e-2, 1e2),

@@ -20,7 +20,6 @@ quiet = pytest.mark.filterwarnings("ignore::steering.stein.SteinSupportWarning")
 
 
 @quiet
-@settings(deadline=None)
 @given(
     data=oracle.counts_and_pmf(),
     name=st.sampled_from(oracle.OPERATORS),
@@ -29,17 +28,30 @@ quiet = pytest.mark.filterwarnings("ignore::steering.stein.SteinSupportWarning")
 def test_statistics_equal_double_sums_over_samples(data: tuple, name: str, kernel: str) -> None:
     counts, q = data
     kappa = oracle.stein_kernel(name, kernel, q)
-    v, u, scale = oracle.double_sums(kappa, np.repeat(np.arange(len(q)), counts))
+    samples = np.repeat(np.arange(len(q)), counts)
+    v, u, scale = oracle.double_sums(kappa, samples)
+    off = oracle.rounding(name, q, samples)
+    slack = 2 * np.sqrt(max(v, 0.0)) * off + off**2
     got_v = stein.discrepancy_from_counts(counts, q, name, kernel)
     got_u = stein.discrepancy_from_counts(counts, q, name, kernel, statistic="U")
-    assert got_v == pytest.approx(v, rel=1e-10, abs=1e-12 * scale)
-    assert got_u == pytest.approx(u, rel=1e-10, abs=1e-12 * scale)
+    assert got_v == pytest.approx(v, rel=1e-10, abs=1e-12 * scale + slack)
+    assert got_u == pytest.approx(u, rel=1e-10, abs=1e-12 * scale + 2 * slack)
     assert stein.discrepancy(counts / counts.sum(), q, name, kernel) == pytest.approx(
-        got_v, rel=1e-10, abs=1e-13 * scale
+        got_v, rel=1e-10, abs=1e-13 * scale + 2 * slack
     )
 
 
-@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("name", ["barker", "min"])
+def test_the_small_flow_out_of_nearly_all_of_the_mass_keeps_its_digits(name: str) -> None:
+    """All samples at an outcome of probability 1 - 1e-12: V is the square of what flows out, to the last digits."""
+    q = np.array([1.0 - 1e-12, 1e-12])
+    out = q[1] / q.sum() if name == "barker" else q[1] / q[0]
+    expected = out**2 * 2 * (1 - np.exp(-1.0))
+    for counts in (np.array([2, 0]), np.array([[2, 0], [3, 0]])):
+        np.testing.assert_allclose(stein.discrepancy_from_counts(counts, q, name), expected, rtol=1e-13)
+
+
+@settings(max_examples=60)
 @given(q=oracle.pmfs(), name=st.sampled_from(oracle.OPERATORS), kernel=st.sampled_from(oracle.KERNELS))
 def test_stein_kernel_is_the_definition_and_positive(q: np.ndarray, name: str, kernel: str) -> None:
     kappa = stein.stein_kernel(q, name, kernel)

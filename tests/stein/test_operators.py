@@ -16,7 +16,6 @@ from steering.stein.operators import Operator, Reversible, barker, minimum
 from . import oracle
 
 
-@settings(deadline=None)
 @given(q=oracle.pmfs(smallest=1e-300), name=st.sampled_from(oracle.OPERATORS), kernel=st.sampled_from(oracle.KERNELS))
 def test_steins_identity(q: np.ndarray, name: str, kernel: str) -> None:
     op = stein.get_operator(name)
@@ -35,7 +34,7 @@ def test_successor_in_place_of_predecessor_breaks_the_identity() -> None:
         assert np.abs(stein.get_operator("difference").flow(q, q)).max() < 1e-12
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(q=oracle.pmfs(), name=st.sampled_from(oracle.OPERATORS))
 def test_generator_rows_and_flow_follow_the_definition(q: np.ndarray, name: str) -> None:
     op = stein.get_operator(name)
@@ -48,7 +47,7 @@ def test_generator_rows_and_flow_follow_the_definition(q: np.ndarray, name: str)
     np.testing.assert_allclose(op.flow(p, q), p @ expected, rtol=1e-10, atol=1e-11 * scale)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data=oracle.counts_and_pmf(1e-200), name=st.sampled_from(["barker", "gibbs", "min"]), seed=st.integers(0, 99))
 def test_reversible_operators_do_not_depend_on_numbering(data: tuple, name: str, seed: int) -> None:
     counts, q = data
@@ -65,7 +64,7 @@ def test_difference_depends_on_numbering_a_lot() -> None:
     assert max(values) > 10 * min(values)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     p=oracle.pmfs(1e-3, (2, 12)),
     seed=st.integers(0, 10_000),

@@ -22,7 +22,7 @@ EXP_HAMMING = {"exp-hamming": 1.0, "exp-hamming-normalised": 2.0}
 
 
 @quiet
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 10_000),
     states=st.integers(1, 12),

@@ -63,7 +63,7 @@ def test_three_ways_give_the_same_statistics(kernel: str, divide: float | None, 
     assert stein.vector_discrepancy(counts / n, q, kernel=kernel) == pytest.approx(v, rel=1e-10)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), name=st.sampled_from(["difference", "barker", "sqrt", "min", "gibbs"]))
 def test_zero_if_and_only_if_equal(seed: int, name: str) -> None:
     rng = np.random.default_rng(seed)
