@@ -69,7 +69,7 @@ def test_the_command_line_warns_of_another_version_in_one_line(tmp_path):
 
 
 def test_a_long_sweep_merges_its_shards_on_the_way(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "MERGE_EVERY", 20)
+    monkeypatch.setattr(engine, "MERGE_EVERY", 64)
     monkeypatch.setattr(engine, "HOLD", 0.0)  # every cell a batch of its own
     most = 0
 
@@ -77,10 +77,10 @@ def test_a_long_sweep_merges_its_shards_on_the_way(tmp_path, monkeypatch):
         nonlocal most
         most = max(most, len(list((tmp_path / "shards").iterdir())))
 
-    report = steering.sweep({**WANTED, "seeds": 70}, tmp_path, workers=0, watch=watch)
-    assert (report.done, report.computed) == (70, 70)
-    assert 15 <= most <= 25
-    assert len(steering.load(tmp_path).finals) == 70
+    report = steering.sweep({**WANTED, "seeds": 150}, tmp_path, workers=0, watch=watch)
+    assert (report.done, report.computed) == (150, 150)
+    assert 60 <= most <= 70
+    assert len(steering.load(tmp_path).finals) == 150
 
 
 def test_a_journal_line_with_an_impossible_time_is_left_out(tmp_path):

@@ -47,6 +47,7 @@ def workers_of(directory):
 
 
 def test_twenty_killed_workers_cost_only_time(slow_sweep, tmp_path):
+    slow_sweep = {**slow_sweep, "seeds": 200}  # some seconds, so that all twenty are hit while there is work
     steering.sweep(slow_sweep, tmp_path / "peace", workers=0)
     rng = np.random.default_rng(1)
     killed = []
@@ -68,26 +69,29 @@ def test_twenty_killed_workers_cost_only_time(slow_sweep, tmp_path):
         done.set()
         thread.join()
     assert len(killed) == 20
-    assert (report.done, report.failed) == (40, {})
-    assert report.computed == 40  # no cell was stored twice
+    assert (report.done, report.failed) == (200, {})
+    assert report.computed == 200  # no cell was stored twice
     assert digests(tmp_path / "war", tmp_path) == digests(tmp_path / "peace", tmp_path)
 
 
 def test_a_kill_of_the_owner_leaves_nobody_behind_and_changes_no_number(slow_sweep, tmp_path):
     """SIGKILL for the owner alone, three times: its workers end by themselves, and the tables are as without kills."""
     rng = np.random.default_rng(0)
-    wanted = {**slow_sweep, "seeds": 120}
+    wanted = {**slow_sweep, "seeds": 500}
     path = write_toml(tmp_path / "sweep.toml", wanted)
     directory = tmp_path / "out"
     arguments = ("sweep", path, "--out", directory, "--workers", 2)
     below = []
-    for _ in range(3):
+    # Once while it starts, then some time after the first batch: it must have work left on any machine.
+    for sign, longest in (("journal/*", 1.0), ("shards/cells-*", 0.1), ("shards/cells-*", 0.5)):
+        before = set(directory.glob(sign))
         process = command(*arguments, start_new_session=True)
         began = time.monotonic()
-        while not list((directory / "journal").glob(f"*-{process.pid}-*")) if directory.exists() else True:
+        while set(directory.glob(sign)) <= before:
             assert time.monotonic() - began < 60
             time.sleep(0.01)
-        time.sleep(float(rng.uniform(0.0, 4.0)))
+        time.sleep(float(rng.uniform(0.0, longest)))
+        assert process.poll() is None
         below += descendants([process.pid])
         process.kill()
         process.communicate()

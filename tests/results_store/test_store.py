@@ -132,14 +132,14 @@ def test_an_unfinished_write_is_not_data_and_goes_away_later(tmp_path):
 
 
 def test_merging_keeps_every_cell_once(tmp_path):
-    store, keys = fill(tmp_path, 3, 20)
+    store, keys = fill(tmp_path, 3, 70)
     content, _ = shard(range(6))
     store.write(content, 6)  # cells 0..5 a second time
-    assert store.scan().rows == 66
+    assert store.scan().rows == 216
     before = {name: getattr(steering.load(tmp_path), name) for name in ("finals", "curves", "visits")}
-    assert store.merge() == 20
+    assert store.merge() == 70
     found = store.scan()
-    assert (found.shards, found.rows, found.keys) == (1, 60, set(keys))
+    assert (found.shards, found.rows, found.keys) == (1, 210, set(keys))
     for name, table in before.items():
         assert getattr(steering.load(tmp_path), name).equals(table)
     assert store.merge() == 0
@@ -147,7 +147,7 @@ def test_merging_keeps_every_cell_once(tmp_path):
 
 def test_a_merge_that_cannot_be_written_loses_nothing(tmp_path):
     """Parts go only when the merged shard is on disk: with files limited to less than its size, all of them stay."""
-    store, keys = fill(tmp_path, 3, 20)
+    store, keys = fill(tmp_path, 3, 70)
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -160,16 +160,16 @@ def test_a_merge_that_cannot_be_written_loses_nothing(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
         signal.signal(signal.SIGXFSZ, handler)
     found = store.scan()
-    assert (found.shards, found.keys, found.problems) == (20, set(keys), [])
+    assert (found.shards, found.keys, found.problems) == (70, set(keys), [])
 
 
 def test_a_merge_of_some_leaves_the_others(tmp_path):
-    store, keys = fill(tmp_path, 2, 40)
+    store, keys = fill(tmp_path, 2, 100)
     names = sorted(path.name for path in store.shards.iterdir())
-    assert store.merge(names[:20]) == 19
+    assert store.merge(names[:70]) == 69
     found = store.scan()
-    assert (found.shards, found.keys) == (21, set(keys))
-    assert set(names[20:]) <= {path.name for path in store.shards.iterdir()}
+    assert (found.shards, found.keys) == (31, set(keys))
+    assert set(names[70:]) <= {path.name for path in store.shards.iterdir()}
 
 
 def test_a_write_is_flushed_before_its_name_appears_and_the_name_after(tmp_path, monkeypatch):
@@ -241,7 +241,7 @@ def _write_many(directory, start, count):
 
 def test_writers_of_one_directory_do_not_disturb_each_other(tmp_path):
     context = multiprocessing.get_context("fork")
-    writers = [context.Process(target=_write_many, args=(tmp_path, 40 * i, 60)) for i in range(3)]
+    writers = [context.Process(target=_write_many, args=(tmp_path, 50 * i, 80)) for i in range(3)]
     for writer in writers:
         writer.start()
     seen = 0
@@ -255,9 +255,9 @@ def test_writers_of_one_directory_do_not_disturb_each_other(tmp_path):
         writer.join()
         assert writer.exitcode == 0
     found = Store(tmp_path).scan()
-    assert len(found.keys) == 140
+    assert len(found.keys) == 180
     assert found.problems == []
-    assert len(steering.load(tmp_path).finals) == 140
+    assert len(steering.load(tmp_path).finals) == 180
 
 
 @pytest.mark.parametrize("name", ["shards", "failed", "journal", "set-aside"])

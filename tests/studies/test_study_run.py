@@ -234,7 +234,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "steering", "study", "default", "--quick", "--workers", "0", "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
-        while not list(out.glob("tuning/shards/*")) and time.monotonic() < deadline:
+        while not list(out.glob("tuning/shards/cells-*")) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -46,7 +46,8 @@ MAX_SWEEP_BYTES = 64 << 20
 
 SMALL_BYTES = 4 << 20
 MERGED_BYTES = 32 << 20
-MANY_SMALL = 16
+MANY_SMALL = 64
+"""Fewer small shards than that are not merged: reading them costs less than merging would at the end of a sweep."""
 
 
 class StoreError(SteeringError):

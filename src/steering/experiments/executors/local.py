@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import selectors
 import signal
 import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import steering
@@ -119,6 +120,7 @@ class LocalExecutor:
         self._limits = limits
         self._setup = setup
         self._nursery = Nursery(limits, setup)
+        self._selector = selectors.DefaultSelector()  # kept: a message for each cell makes building one count
         self._workers: list[_Worker] = []
         self._waiting: list[tuple[int, bytes, int]] = []
         self._ready: list[tuple[int, Outcome]] = []
@@ -141,8 +143,8 @@ class LocalExecutor:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            for connection in wait([w.connection for w in self._workers], self._until_limit(busy, left)):
-                self._listen(next(w for w in self._workers if w.connection is connection))
+            for key, _ in self._selector.select(self._until_limit(busy, left)):
+                self._listen(key.data)
             self._enforce_time()
             self._assign()
         ready, self._ready = self._ready, []
@@ -150,8 +152,9 @@ class LocalExecutor:
 
     def close(self) -> None:
         """End all workers."""
-        for worker in self._workers:
-            worker.connection.close()
+        for worker in list(self._workers):
+            self._drop(worker)
+        self._selector.close()
         self._nursery.close()
 
     def _until_limit(self, busy: list[_Worker], left: float) -> float:
@@ -171,7 +174,7 @@ class LocalExecutor:
             try:
                 free.connection.send_bytes(batch)
             except OSError:
-                self._workers.remove(free)  # it died while idle: nothing is lost
+                self._drop(free)  # it died while idle: nothing is lost
                 continue
             self._waiting.pop(0)
             free.ticket, free.cells, free.current, free.since = ticket, cells, 0, time.monotonic()
@@ -188,7 +191,13 @@ class LocalExecutor:
             pid, connection = self._nursery.fork()
         worker = _Worker(pid, connection)
         self._workers.append(worker)
+        self._selector.register(connection, selectors.EVENT_READ, worker)
         return worker
+
+    def _drop(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        self._selector.unregister(worker.connection)
+        worker.connection.close()
 
     def _listen(self, worker: _Worker) -> None:
         try:
@@ -220,8 +229,7 @@ class LocalExecutor:
         handing_over = worker.current >= worker.cells
         with contextlib.suppress(ProcessLookupError):
             os.kill(worker.pid, signal.SIGKILL)
-        worker.connection.close()
-        self._workers.remove(worker)
+        self._drop(worker)
         if worker.ticket is None:
             return
         if handing_over and worker.cells > 1:
