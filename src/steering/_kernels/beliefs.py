@@ -162,6 +162,41 @@ def refresh_rewards(prior, counts, average, scatter, mu, shape, rate):
 
 
 @jit
+def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterior):
+    """Choose the unit of the noise and the common mean, and make the reward posterior with them.
+
+    `statistics` is (counts, average, scatter) and `posterior` (mu, shape, rate), written to. Returns the unit, 0 where
+    nothing was seen yet, and the prior. One function, because it runs before every plan and calls have a price.
+    """
+    counts, average, scatter = statistics
+    mu, shape, rate = posterior
+    cells = seen_cells(counts, average, scatter)
+    if cells.shape[1] == 0:
+        return 0.0, given
+    noise_evidence(given, units, cells, evidence)
+    best = 0
+    for g in range(units.shape[0]):
+        evidence[g] -= pulls[g]
+        if evidence[g] > evidence[best]:
+            best = g
+    start, lam, alpha, beta = prior_in_unit(given, units[best])
+    prior = (common_mean(lam, start, mean_pull, cells), lam, alpha, beta)
+    refresh_rewards(prior, counts, average, scatter, mu, shape, rate)
+    return units[best], prior
+
+
+@jit
+def nearest_plausible(evidence, distance, slack):
+    """Index of the least distance among those whose evidence is at most `slack` below the best."""
+    limit = evidence.max() - slack
+    found = -1
+    for i in range(evidence.shape[0]):
+        if evidence[i] >= limit and (found < 0 or distance[i] < distance[found]):
+            found = i
+    return found
+
+
+@jit
 def mean_model(alpha, mu, P, r):
     """Posterior mean model: P = alpha / sum(alpha) and r(s, a) = sum of P mu. Writes into P and r."""
     S, A, _ = alpha.shape

@@ -97,8 +97,11 @@ class ModelBelief:
         self.shape: Floats = np.full(cells, self.prior[2])
         self.rate: Floats = np.full(cells, self.prior[3])
         self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
-        self._eta_evidence = -0.5 * (np.log(self._etas / self.given_eta) / PULL) ** 2
+        away = np.log(self._etas / self.given_eta)
+        self._eta_distance = np.abs(away)
+        self._eta_evidence = -0.5 * (away / PULL) ** 2
         self._units = UNIT_GRID.copy() if learn_scale else np.empty(0)
+        self._unit_pulls = 0.5 * (np.log(self._units) / PULL) ** 2
         self._unit_evidence = np.zeros(self._units.size)
         self._statistics = (self.counts, self.totals, self.average, self.scatter)
         self._posterior = (self.alpha, self.mu, self.shape, self.rate)
@@ -143,23 +146,24 @@ class ModelBelief:
             self._refresh_rewards()
 
     def _refresh_concentration(self) -> None:
-        plausible = self._etas[self._eta_evidence >= self._eta_evidence.max() - PLAUSIBLE]
         # There may be a gap among the plausible values, with the given one in it.
-        eta = float(plausible[np.abs(np.log(plausible / self.given_eta)).argmin()])
+        eta = float(self._etas[kernels.nearest_plausible(self._eta_evidence, self._eta_distance, PLAUSIBLE)])
         if eta != self.eta:
             self.eta = eta
             np.add(self.counts, eta, out=self.alpha)
 
     def _refresh_rewards(self) -> None:
-        cells = kernels.seen_cells(self.counts, self.average, self.scatter)
-        if not cells.size:
-            return
-        kernels.noise_evidence(self.given_prior, self._units, cells, self._unit_evidence)
-        self._unit_evidence -= 0.5 * (np.log(self._units) / PULL) ** 2
-        self.noise_unit = float(self._units[int(np.argmax(self._unit_evidence))])
-        given, *rest = kernels.prior_in_unit(self.given_prior, self.noise_unit)
-        self.prior = (kernels.common_mean(rest[0], given, MEAN_PULL, cells), *rest)
-        kernels.refresh_rewards(self.prior, self.counts, self.average, self.scatter, self.mu, self.shape, self.rate)
+        unit, prior = kernels.learn_rewards(
+            self.given_prior,
+            self._units,
+            self._unit_pulls,
+            MEAN_PULL,
+            (self.counts, self.average, self.scatter),
+            self._unit_evidence,
+            (self.mu, self.shape, self.rate),
+        )
+        if unit > 0:
+            self.noise_unit, self.prior = unit, prior
 
     def mean_model(self) -> tuple[Floats, Floats]:
         """Posterior mean P (S, A, S) and r (S, A); the arrays are reused by the next call."""
