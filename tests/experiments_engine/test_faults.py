@@ -130,6 +130,24 @@ def test_an_interrupt_stops_cleanly(number, word, slow_sweep, tmp_path):
     assert not any(alive(pid) for pid in below)
 
 
+def test_ctrl_c_at_a_terminal_is_one_line_with_a_cluster_of_our_own(slow_sweep, tmp_path):
+    """A terminal sends the signal to every process of the group, the cluster's too."""
+    path = write_toml(tmp_path / "sweep.toml", {**slow_sweep, "seeds": 5000})
+    line = ("sweep", path, "--out", tmp_path / "out", "--scheduler", "local", "--workers", 1)
+    process = command(*line, start_new_session=True)
+    while not list((tmp_path / "out").glob("shards/cells-*")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    below = descendants([process.pid])
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.endswith("Start again to continue.\n")
+    assert below
+    assert not any(alive(pid) for pid in below)
+
+
 @pytest.mark.slow
 def test_a_killed_dask_worker_loses_nothing(slow_sweep, tmp_path):
     steering.sweep(slow_sweep, tmp_path / "peace", workers=0)

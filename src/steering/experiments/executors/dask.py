@@ -53,12 +53,18 @@ def check_address(address: str) -> None:
 
 @contextlib.contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started here never see Ctrl-C: it is for the owner, which then ends them in order."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Processes started here never see Ctrl-C: it is for the owner, which then ends them in order.
+
+    They inherit that a signal is ignored; a mask would not do, because multiprocessing unblocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, before)
 
 
 class DaskExecutor:
