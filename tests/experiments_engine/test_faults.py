@@ -27,6 +27,14 @@ from steering.results.store import Store
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
+def gone(pids):
+    """Whether processes end by themselves, within ten seconds."""
+    deadline = time.monotonic() + 10
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(alive(pid) for pid in pids)
+
+
 @pytest.fixture
 def slow_sweep():
     """Forty cells of some 40 ms: long enough to be hit by a signal."""
@@ -101,10 +109,7 @@ def test_a_kill_of_the_owner_leaves_nobody_behind_and_changes_no_number(slow_swe
     steering.sweep(wanted, tmp_path / "peace", workers=0)
     assert digests(directory, tmp_path) == digests(tmp_path / "peace", tmp_path)
     assert below
-    deadline = time.monotonic() + 10
-    while any(alive(pid) for pid in below):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert gone(below)
 
 
 @pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "interrupted")])
@@ -127,7 +132,7 @@ def test_an_interrupt_stops_cleanly(number, word, slow_sweep, tmp_path):
     assert now["problems"] == []
     assert read_events(tmp_path / "out")[-1]["event"] == "end"
     assert len(below) >= 3  # two workers and the nursery
-    assert not any(alive(pid) for pid in below)
+    assert gone(below)
 
 
 def test_ctrl_c_at_a_terminal_is_one_line_with_a_cluster_of_our_own(slow_sweep, tmp_path):
@@ -145,7 +150,7 @@ def test_ctrl_c_at_a_terminal_is_one_line_with_a_cluster_of_our_own(slow_sweep, 
     assert "Traceback" not in err
     assert err.endswith("Start again to continue.\n")
     assert below
-    assert not any(alive(pid) for pid in below)
+    assert gone(below)
 
 
 @pytest.mark.slow
