@@ -36,6 +36,8 @@ WRONG = [
     (["run", "deepsea:8", "-a", "ube:eta=inf"], "eta is inf"),
     (["run", "deepsea:8", "-a", "psrl:eta=much"], "must be a number"),
     (["run", "deepsea:8,discount=1", "-a", "psrl"], "discount is 1; without a horizon it must be below 1"),
+    (["run", "deepsea:8,discount=0.999999999999", "-a", "psrl"], "discount is 0.999999999999; without a horizon"),
+    (["run", "riverswim:6,left_reward=1e308,right_reward=1e308", "-a", "psrl"], "reaches 1e+308 in size"),
     (["run", "deepsea:8,discount=1.5,horizon=8", "-a", "psrl"], "discount is 1.5; it must be from 0 to 1"),
     (["run", "deepsea:8,horizon=0", "-a", "psrl"], "horizon is 0"),
     (["run", "priormdp:4,2,seed=-1", "-a", "psrl"], "seed of priormdp is -1"),

@@ -239,6 +239,10 @@ def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():
         ('environments = ["gym:os:system"]\nagents = ["psrl"]', "import a module"),
         ('environments = ["deepsea:99999999"]\nagents = ["psrl"]', "the limit is"),
         ('environments = ["deepsea:4", "deepsea:5"]\nagents = ["psrl"]\nseeds = 9000000', "too large"),
+        (
+            'environments = ["deepsea:4,discount=0.9999999999"]\nagents = ["psrl"]',
+            "environments[0]: discount is",
+        ),
         ('environments = ["gym:Blackjack-v1"]\nagents = ["psrl"]', "Discrete"),
     ],
 )
