@@ -119,7 +119,8 @@ def retry(
     from steering.results.store import Store
 
     Setup(tuple(imports or ())).do()
-    wanted = saved_sweep(Store(directory).read_sweep())
+    store = Store(directory)
+    wanted = saved_sweep(store.read_sweep(), str(store.sweep_file))
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
     _run(wanted, directory, as_json, retry_failed=True, **options)
