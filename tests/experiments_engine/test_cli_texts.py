@@ -77,6 +77,7 @@ def test_status_needs_neither_modules_nor_files(tmp_path, monkeypatch):
     code, out, err = finished("sweep", path, "--out", tmp_path / "out", "-w", 0, "--import", "faulty_envs")
     assert code == 3, err
     assert f"steering retry {tmp_path / 'out'} --import=faulty_envs" in out
+    assert f"failed cells are described in {tmp_path / 'out' / 'failed'}" in out  # a time-out has no traceback
     os.remove("my.json")
     code, out, err = finished("status", tmp_path / "out", "--json")
     assert code == 0, err

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import EXIT_FAILURE, EXIT_INTERRUPTED, JsonFlag, err, out, plural, print_json
+from steering.cli.common import EXIT_FAILURE, EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def run_command(
     seeds: Annotated[int, typer.Option("--seeds", "-k", help="Number of seeds (0, 1, ...).")] = 10,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write finals.csv, curves.csv, settings.json and regret.png here."),
+        typer.Option(
+            "--out", "-o", help="Write finals.csv, curves.csv, settings.json and regret.png here.", parser=place
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
