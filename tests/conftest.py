@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from steering.mdp import TabularMDP
+# Consoles look at these when they are made: texts have the same colours (none) and widths wherever the tests run.
+for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+os.environ.pop("STEERING_DEBUG", None)
+
+from steering.mdp import TabularMDP  # noqa: E402
 
 # The same examples in every run, so that a change is judged by what it changes; `make test-slow` searches for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)

@@ -10,7 +10,7 @@ from steering import errors
 def test_one_base() -> None:
     classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__]
     assert len(classes) >= 6
-    assert all(issubclass(c, errors.SteeringError) for c in classes)
+    assert all(issubclass(c, errors.SteeringError | Warning) for c in classes)
     assert issubclass(errors.SteeringError, ValueError)
 
 

@@ -2,18 +2,22 @@
 
 Numba's disk cache looks only at the file of the function itself, so an edited callee in another file would leave a
 stale binary behind. Here the cache directory carries a hash of every kernel source in the package: any edit starts
-an empty cache.
+an empty cache. Where no such directory can be written, functions are compiled anew in every process: not in a folder
+that others may write to, because what is found in a cache is run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+
+from steering.errors import NoCacheWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,16 +31,32 @@ def _cache_directory() -> str:
     return str(Path(base) / "steering" / "numba" / digest.hexdigest()[:16])
 
 
+def _writable(directory: str) -> bool:
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(directory, os.W_OK | os.X_OK)
+
+
 _CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_directory()
+_CACHED = _writable(_CACHE_DIR)
+if not _CACHED:
+    warnings.warn(
+        f"compiled functions cannot be kept in {_CACHE_DIR}, so every start compiles them again, for a minute or so; "
+        "set XDG_CACHE_HOME to a directory that can be written.",
+        NoCacheWarning,
+        stacklevel=2,
+    )
 
 
 def jit(function: F) -> F:
-    """Compile a function of arrays and numbers (`numba.njit`, cached, releasing the interpreter lock)."""
+    """Compile a function of arrays and numbers (`numba.njit`, cached if possible, without the interpreter lock)."""
     config: Any = numba.config
     previous = config.CACHE_DIR
     config.CACHE_DIR = _CACHE_DIR
     try:
-        compile_: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+        compile_: Any = numba.njit(cache=_CACHED, nogil=True, error_model="numpy")
         compiled: F = compile_(function)
     finally:
         config.CACHE_DIR = previous

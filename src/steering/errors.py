@@ -42,8 +42,24 @@ class DiskFull(SteeringError):
     """Errors of the system that mean it."""
 
 
+WRONG_PLACE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
+)
+"""Errors of the system that mean a wrong place was given; after all others the same command may work later."""
+
+
 class Unreachable(SteeringError):
     """Something that the work needs (a scheduler, a directory) does not answer now; try again later (exit code 1)."""
+
+
+class NoCacheWarning(UserWarning):
+    """Compiled functions cannot be kept for the next start."""
 
 
 def unknown_name(what: str, given: str, known: Iterable[str]) -> UnknownName:

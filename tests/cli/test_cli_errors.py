@@ -10,7 +10,7 @@ import pytest
 from cli_tools import call
 
 from steering.cli import app, main
-from steering.cli.common import EXIT_BAD_INPUT, EXIT_FAILURE
+from steering.cli.common import EXIT_BAD_INPUT, EXIT_DISK_FULL, EXIT_FAILURE
 
 SHORT = ("--steps", "20", "--seeds", "1")
 NAN_REWARD = """{"schema": "steering-mdp", "version": 1, "P": [[[0.5, 0.5], [1, 0]], [[0, 1], [1, 0]]],
@@ -140,8 +140,9 @@ def test_a_disk_that_fills_up_costs_the_files_not_the_results(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     printed = capsys.readouterr()  # read only now: it goes through a file, too
-    assert stop.value.code == EXIT_FAILURE
-    assert "is not complete" in printed.err
+    assert stop.value.code == EXIT_DISK_FULL
+    assert f"--out {tmp_path / 'full'} is not complete" in printed.err
+    assert "finals.csv: File too large; free some space" in printed.err
     assert "│ psrl" in printed.out
 
 

@@ -30,6 +30,8 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
 
 def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     target = tmp_path / "kept"
+    short = ("--steps", "20", "--seeds", "1")
+    subprocess.run([*COMMAND, "run", "deepsea:4", "-a", "psrl", *short], env=environment(), check=True)  # it compiles
     line = [*COMMAND, "run", "deepsea:4", "-a", "q_learning", "-a", "psrl", *LONG, "--out", str(target), "--json"]
     with subprocess.Popen(
         line, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -9,7 +9,7 @@ from engine_helpers import command, faulty
 from typer.testing import CliRunner
 
 import steering
-from steering.cli import app
+from steering.cli import app, main
 from steering.errors import SteeringError
 
 SWEEP = """
@@ -213,6 +213,22 @@ def test_plot_does_not_follow_a_link_out_of_the_directory(done, tmp_path):
     assert list((tmp_path / "outside").iterdir()) == []
 
 
+def test_plot_that_draws_nothing_is_an_error(tmp_path):
+    grid = {"name": "psrl", "eta": [float(i) for i in range(1, 14)]}
+    steering.sweep({"environments": ["deepsea:4"], "agents": [grid], "steps": 20, "seeds": 2}, tmp_path, workers=0)
+    with pytest.raises(SteeringError, match=r"no curves: .* no profile: "):
+        call("plot", tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(done, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    for arguments in (["export", done], ["summary", done, "--out"]):
+        with pytest.raises(SystemExit) as stop:
+            main([*map(str, arguments), str(tmp_path / "file")])
+        assert stop.value.code == 2
+        assert str(tmp_path / "file") in capsys.readouterr().err
+
+
 def test_export(done, tmp_path):
     call("export", done, tmp_path / "csv", "--format", "csv")
     assert (tmp_path / "csv" / "finals.csv").read_text().startswith("environment,agent,steps,seed,reward")
@@ -225,8 +241,8 @@ def test_export(done, tmp_path):
 
 
 def test_damage_is_reported_by_every_reader(done, capfd):
-    shard = next((done / "shards").iterdir())
-    shard.write_bytes(shard.read_bytes()[:-1])
+    for shard in (done / "shards").iterdir():
+        shard.write_bytes(shard.read_bytes()[:-1])
     assert "not a whole shard" in call("status", done)
     with pytest.raises(SteeringError, match="no finished cells"):
         call("summary", done)

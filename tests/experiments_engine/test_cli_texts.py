@@ -2,7 +2,7 @@
 
 import json
 import os
-import shutil
+import shlex
 import subprocess
 import sys
 import time
@@ -76,7 +76,7 @@ def test_status_needs_neither_modules_nor_files(tmp_path, monkeypatch):
     path = written(tmp_path, text)
     code, out, err = finished("sweep", path, "--out", tmp_path / "out", "-w", 0, "--import", "faulty_envs")
     assert code == 3, err
-    assert f"steering retry {tmp_path / 'out'} --import=faulty_envs" in out
+    assert f"steering retry {shlex.quote(str(tmp_path / 'out'))} --import=faulty_envs" in out
     assert f"failed cells are described in {tmp_path / 'out' / 'failed'}" in out  # a time-out has no traceback
     os.remove("my.json")
     code, out, err = finished("status", tmp_path / "out", "--json")
@@ -129,7 +129,7 @@ def test_a_full_disk_is_exit_code_4_in_every_command(arguments, tmp_path):
     file = written(tmp_path, SWEEP)
     call("sweep", file, "--out", tmp_path / "old", "--workers", 0)
     places = {"old": tmp_path / "old", "new": tmp_path / "new", "file": file}
-    line = [sys.executable, "-c", LIMITED, *arguments.format(**places).split()]
+    line = [sys.executable, "-c", LIMITED, *(word.format(**places) for word in arguments.split())]
     done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH})
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith("error: ")
@@ -143,12 +143,12 @@ def test_what_does_not_answer_is_exit_code_1(tmp_path):
     assert (code, "no dask scheduler answers" in err) == (1, True), err
     log = tmp_path / "log"
     file = written(
-        tmp_path, f'environments = ["gym:Counted-v0,log={log}"]\nagents = ["psrl"]\nsteps = 10\nseeds = 100\n'
+        tmp_path, f'environments = ["gym:Counted-v0,log={log}"]\nagents = ["psrl"]\nsteps = 10\nseeds = 10000\n'
     )
     process = command("sweep", file, "--out", out, "-w", 0, "--import", "counted_envs")
     while not log.exists() and process.poll() is None:
         time.sleep(0.02)
-    shutil.rmtree(out)
+    out.rename(tmp_path / "elsewhere")
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
     assert f"error: {out} cannot be written: No such file" in err

@@ -33,13 +33,13 @@ def test_a_failure_of_a_cell_that_is_done_is_forgotten(tmp_path):
 
 
 def make_old(directory):
-    """Turn the only shard of a directory into one that another version of the package wrote."""
-    (path,) = (directory / "shards").iterdir()
-    rows = schema.read_rows(path.read_bytes())
-    place = rows.column_names.index("version")
-    old = rows.set_column(place, "version", pa.array(["0.0.1"] * len(rows))).cast(schema.SCHEMA)
-    path.unlink()
-    Store(directory).write(schema.to_bytes(old), len(rows))
+    """Turn the shards of a directory into some that another version of the package wrote."""
+    for path in list((directory / "shards").iterdir()):
+        rows = schema.read_rows(path.read_bytes())
+        place = rows.column_names.index("version")
+        old = rows.set_column(place, "version", pa.array(["0.0.1"] * len(rows))).cast(schema.SCHEMA)
+        path.unlink()
+        Store(directory).write(schema.to_bytes(old), len(rows))
 
 
 def test_cells_of_another_version_are_kept_with_a_warning(tmp_path):

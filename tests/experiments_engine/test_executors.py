@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -289,7 +291,30 @@ def test_choices_are_checked(small, tmp_path):
         steering.sweep(small, tmp_path / "a", workers=-1)
     with pytest.raises(InvalidOption, match="retries is -1"):
         steering.sweep(small, tmp_path / "a", retries=-1)
+    with pytest.raises(InvalidOption, match="limits of time and memory"):
+        steering.sweep(small, tmp_path / "a", workers=0, time_limit=1.0)
+    with pytest.raises(InvalidOption, match="0 workers would wait for ever"):
+        steering.sweep(small, tmp_path / "a", workers=0, scheduler="local")
+    for address in ("foo", "foo://a:1", "tcp://a", ""):
+        with pytest.raises(InvalidOption, match=f"the scheduler '{address}' is not an address"):
+            steering.sweep(small, tmp_path / "a", scheduler=address)
     with pytest.raises(InvalidOption, match="module 'no_such_module' cannot be imported"):
         steering.sweep(small, tmp_path / "a", imports=["no_such_module"])
+    assert not (tmp_path / "a").exists()
     with pytest.raises(Unreachable, match="no dask scheduler answers"):
         steering.sweep(small, tmp_path / "a", scheduler="nonsense:1")
+
+
+def test_without_a_place_for_compiled_functions_it_says_so_once_and_works(small, tmp_path):
+    place = tmp_path / "a file, not a directory"
+    place.touch()
+    path = tmp_path / "sweep.toml"
+    path.write_text('environments = ["deepsea:4"]\nagents = ["psrl"]\nsteps = 20\nseeds = 2\n')
+    command = [sys.executable, "-m", "steering", "sweep", str(path), "--out", str(tmp_path / "out"), "--workers", "1"]
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment["XDG_CACHE_HOME"] = str(place)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"warning: compiled functions cannot be kept in {place}")
+    assert done.stderr.count("compiled functions") == 1
+    assert len(steering.load(tmp_path / "out").finals) == 2

@@ -114,6 +114,7 @@ def test_an_interrupt_stops_cleanly(number, word, slow_sweep, tmp_path):
     while not list((tmp_path / "out").glob("shards/cells-*")):
         assert process.poll() is None
         time.sleep(0.02)
+    below = descendants([process.pid])
     began = time.monotonic()
     process.send_signal(number)
     _, err = process.communicate(timeout=20)
@@ -125,7 +126,26 @@ def test_an_interrupt_stops_cleanly(number, word, slow_sweep, tmp_path):
     assert 0 < now["done"] < 2000
     assert now["problems"] == []
     assert read_events(tmp_path / "out")[-1]["event"] == "end"
-    assert not workers_of(tmp_path / "out")
+    assert len(below) >= 3  # two workers and the nursery
+    assert not any(alive(pid) for pid in below)
+
+
+def test_ctrl_c_at_a_terminal_is_one_line_with_a_cluster_of_our_own(slow_sweep, tmp_path):
+    """A terminal sends the signal to every process of the group, the cluster's too."""
+    path = write_toml(tmp_path / "sweep.toml", {**slow_sweep, "seeds": 5000})
+    line = ("sweep", path, "--out", tmp_path / "out", "--scheduler", "local", "--workers", 1)
+    process = command(*line, start_new_session=True)
+    while not list((tmp_path / "out").glob("shards/cells-*")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    below = descendants([process.pid])
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.endswith("Start again to continue.\n")
+    assert below
+    assert not any(alive(pid) for pid in below)
 
 
 @pytest.mark.slow
@@ -163,9 +183,10 @@ def small_disk(tmp_path):
     """A filesystem of 256 kB where mounting is permitted, else a limit on the size of files."""
     place = tmp_path / "disk"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
-    yield place, mounted.returncode == 0
-    if mounted.returncode == 0:
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    mounted = shutil.which("mount") is not None and subprocess.run(mounting, capture_output=True).returncode == 0
+    yield place, mounted
+    if mounted:
         subprocess.run(["umount", str(place)], check=True)
 
 

@@ -76,7 +76,7 @@ def test_a_directory_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str
     (tmp_path / "file").write_text("not a directory", encoding="utf-8")
     code, out, err = call(capsys, "reproduce", "schematics", "--out", str(tmp_path / place))
     assert (code, out) == (2, "")
-    assert re.fullmatch(r"error: the directory \S+ cannot be made \(.+\); give another directory\.\n", err)
+    assert re.fullmatch(r"error: the directory .+ cannot be made \(.+\); give another directory\.\n", err)
 
 
 def test_each_size_has_its_own_directory(

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -35,6 +36,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -303,7 +305,10 @@ def browser() -> str:
 def run_browser(page: Path, size: tuple[int, int], profile: Path, *what: str) -> subprocess.CompletedProcess[str]:
     command = [browser(), *FLAGS, f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", *what]
     address = page.resolve().as_uri()
-    return subprocess.run([*command, address], capture_output=True, text=True, timeout=180, check=False)
+    environment = {**os.environ, "TMPDIR": "/tmp"}  # it makes a socket there, whose path must be short
+    return subprocess.run(
+        [*command, address], capture_output=True, text=True, timeout=180, check=False, env=environment
+    )
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

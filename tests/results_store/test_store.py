@@ -110,10 +110,12 @@ def test_a_sweep_sets_damage_aside_and_computes_its_cells_again(damage, tmp_path
     wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
     steering.sweep(wanted, tmp_path, workers=0)
     before = steering.load(tmp_path).finals
-    damage(next((tmp_path / "shards").iterdir()))
+    shard = next((tmp_path / "shards").iterdir())  # the only one, unless the machine was held up
+    rows = int(shard.name.split("-")[2])
+    damage(shard)
     report = steering.sweep(wanted, tmp_path, workers=0)
     assert len(report.set_aside) == 1
-    assert report.computed == 3
+    assert report.computed == rows > 0
     assert steering.load(tmp_path).finals.equals(before)
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from steering._version import __version__
 from steering.cli import catalog, reproduce, run, study, summary, sweep
-from steering.cli.common import EXIT_BAD_INPUT, EXIT_DISK_FULL, EXIT_FAILURE, EXIT_INTERRUPTED, visible
-from steering.errors import DiskFull, SteeringError, Unreachable
+from steering.cli.common import (
+    EXIT_BAD_INPUT,
+    EXIT_DISK_FULL,
+    EXIT_FAILURE,
+    EXIT_INTERRUPTED,
+    system_error,
+    visible,
+)
+from steering.errors import DiskFull, NoCacheWarning, SteeringError, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
@@ -50,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if os.environ.get(DEBUG):
         command(given or ["--help"], prog_name=PROGRAM)
     try:
-        code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        with _short_warnings():
+            code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except DiskFull as error:
         _stop(str(error), EXIT_DISK_FULL)
@@ -63,9 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         _reader_left()
     except OSError as error:
-        full = error.errno in DiskFull.causes
-        place = f"{error.filename}: " if error.filename is not None else ""
-        _stop(f"{place}{error.strerror or error}.", EXIT_DISK_FULL if full else EXIT_FAILURE)
+        _stop(*system_error(error))
     except MemoryError as error:
         _stop(f"not enough memory ({error}); use a smaller environment, fewer steps or fewer seeds.", EXIT_FAILURE)
     except Exception as error:
@@ -74,6 +82,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
         _stop(f"{type(error).__name__}: {error} (set {DEBUG}=1 to see where)", EXIT_FAILURE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextlib.contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Say in one line that nothing can be kept for the next start; all other warnings are shown as usual."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, NoCacheWarning):
+                print(visible(f"warning: {message}"), file=sys.stderr)
+            else:
+                usual(message, category, *rest, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _stop(sentence: str, code: int) -> NoReturn:

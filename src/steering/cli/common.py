@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from steering.errors import WRONG_PLACE, DiskFull
+
 PIPE_WIDTH = 400
 """Columns of a table that goes to a file or a pipe, where nothing has to fit a screen; COLUMNS overrides it."""
 
@@ -82,3 +84,13 @@ def _finite(value: Any) -> Any:
 def plural(count: int, noun: str) -> str:
     """Write a count with its noun: 1 seed, 2 seeds."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def system_error(error: OSError) -> tuple[str, int]:
+    """Sentence and exit code for an error of the system, as a rule about a place that was given."""
+    place = f"{error.filename}: " if error.filename is not None else ""
+    if error.errno in DiskFull.causes:
+        return f"{place}{error.strerror}; free some space and try again.", EXIT_DISK_FULL
+    if error.errno in WRONG_PLACE:
+        return f"{place}{error.strerror}; give another place.", EXIT_BAD_INPUT
+    return f"{place}{error.strerror or error}.", EXIT_FAILURE

@@ -12,7 +12,17 @@ import typer
 from rich.table import Table
 
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import EXIT_FAILURE, EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
+from steering.cli.common import (
+    EXIT_INTERRUPTED,
+    JsonFlag,
+    err,
+    out,
+    place,
+    plural,
+    print_json,
+    system_error,
+    visible,
+)
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -177,8 +187,9 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked
         for path in written:
             out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
     if failure is not None:
-        print(f"error: --out {directory} is not complete ({failure.strerror or failure}).", file=sys.stderr)
-        raise typer.Exit(EXIT_FAILURE)
+        sentence, code = system_error(failure)
+        print(visible(f"error: --out {directory} is not complete: {sentence}"), file=sys.stderr)
+        raise typer.Exit(code)
 
 
 def results_table(

@@ -97,14 +97,19 @@ def plot(
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise InvalidOption(f"{target} is a link or a file; give another place with --out.")
     target.mkdir(parents=True, exist_ok=True)
+    reasons = []
     for name, module in (("curves", curves), ("profile", profiles)):
         try:
             sheet = module.figure(module.data(results))
         except NotAvailable as error:
-            print(visible(f"no {name}: {error}"), file=sys.stderr)
+            reasons.append(f"no {name}: {error}")
             continue
         for one in chosen:
             out.print(f"wrote {save_figure(sheet, target / f'{name}.{one}')}", soft_wrap=True, highlight=False)
+    if len(reasons) == 2:
+        raise NotAvailable(" ".join(reasons))
+    for reason in reasons:
+        print(visible(reason), file=sys.stderr)
     _notes(scores_of(results).notes)
 
 

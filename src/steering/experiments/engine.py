@@ -25,7 +25,7 @@ from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption
 from steering.experiments.cells import Plan, Shard
 from steering.experiments.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
-from steering.experiments.executors import Executor, Limits, Setup, make_executor
+from steering.experiments.executors import Executor, Limits, Setup, check_choice, make_executor
 from steering.experiments.imports import import_all
 from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep, saved
@@ -138,6 +138,7 @@ def sweep(
     if time_limit is None and workers != 0:
         time_limit = DEFAULT_TIME_LIMIT
     limits = Limits(time_limit, memory_limit)
+    check_choice(workers, scheduler, limits)
     store = Store(out, create=True)
     store.tidy()
     store.write_sweep(saved(wanted))

@@ -23,15 +23,19 @@ def write_atomically(path: Path, content: bytes) -> None:
     write fails, for example on a full disk. The directory is flushed too, so that the name survives a power cut.
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:  # it names the neighbour, or nothing
+        error.filename, error.filename2 = str(path), None
         raise
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:

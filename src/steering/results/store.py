@@ -18,7 +18,6 @@ Nothing here follows a symbolic link, and nothing is ever unpickled.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -34,7 +33,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering.errors import DiskFull, SteeringError, Unreachable
+from steering.errors import WRONG_PLACE, DiskFull, SteeringError, Unreachable
 from steering.results import schema
 from steering.results.files import TEMPORARY_PREFIX, write_atomically
 
@@ -60,10 +59,6 @@ class Unreadable(str):
 
 class Foreign(Unreadable):
     """The same of a file that another version of the package wrote: waiting does not help."""
-
-
-REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
-"""Errors of writing that mean a wrong place was given; after all others the same command may work later."""
 
 
 @dataclass
@@ -291,7 +286,7 @@ class writing:
                 f"no space left for {self.directory} ({error.strerror}): all finished cells are kept; free some space "
                 "and start the same command again."
             ) from None
-        kind_of_error = StoreError if error.errno in REFUSED else Unreachable
+        kind_of_error = StoreError if error.errno in WRONG_PLACE else Unreachable
         raise kind_of_error(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
 
 

@@ -3,6 +3,6 @@
 All of them are one small interface, `Executor`, and give the same results.
 """
 
-from steering.experiments.executors.base import Executor, Limits, Setup, make_executor
+from steering.experiments.executors.base import Executor, Limits, Setup, check_choice, make_executor
 
-__all__ = ["Executor", "Limits", "Setup", "make_executor"]
+__all__ = ["Executor", "Limits", "Setup", "check_choice", "make_executor"]

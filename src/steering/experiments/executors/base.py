@@ -105,18 +105,34 @@ def make_executor(workers: int | None, scheduler: str | None, limits: Limits, se
     setup
         What workers do before their first cell.
     """
-    if workers is not None and not 0 <= workers <= 4096:
-        raise InvalidOption(f"workers is {workers}; give 0 (in this process) or a number of processes.")
+    check_choice(workers, scheduler, limits)
     if scheduler is not None:
-        if importlib.util.find_spec("distributed") is None:
-            raise NotAvailable("a scheduler needs dask.distributed; install it with: pip install 'steering-rl[dask]'")
         from steering.experiments.executors.dask import DaskExecutor
 
         return DaskExecutor(scheduler, workers, limits, setup)
     if workers == 0:
         from steering.experiments.executors.in_process import InProcessExecutor
 
-        return InProcessExecutor(limits)
+        return InProcessExecutor()
     from steering.experiments.executors.local import LocalExecutor
 
     return LocalExecutor(workers or len(os.sched_getaffinity(0)), limits, setup)
+
+
+def check_choice(workers: int | None, scheduler: str | None, limits: Limits) -> None:
+    """Refuse what `make_executor` cannot make, before anything is started or written."""
+    if workers is not None and not 0 <= workers <= 4096:
+        raise InvalidOption(f"workers is {workers}; give 0 (in this process) or a number of processes.")
+    if scheduler is None:
+        if workers == 0 and limits != Limits():
+            raise InvalidOption("limits of time and memory need a process of their own; use at least one worker.")
+        return
+    if importlib.util.find_spec("distributed") is None:
+        raise NotAvailable("a scheduler needs dask.distributed; install it with: pip install 'steering-rl[dask]'")
+    if scheduler == "local":
+        if workers == 0:
+            raise InvalidOption("a local dask cluster of 0 workers would wait for ever; give a number of workers.")
+        return
+    from steering.experiments.executors.dask import check_address
+
+    check_address(scheduler)

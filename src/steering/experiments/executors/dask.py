@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import signal
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from steering._version import REVISION, __version__
-from steering.errors import NotAvailable, SteeringError, Unreachable
+from steering.errors import InvalidOption, NotAvailable, SteeringError, Unreachable
 from steering.experiments.compute import Failure, Outcome
 from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
@@ -35,6 +36,37 @@ ROOM = 2
 """Batches held for each thread of the cluster, so that none waits for the network."""
 
 
+def check_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+
+    try:
+        scheme, place = parse_address(address)
+        get_backend(scheme)
+        parse_host_port(place)
+    except ValueError:
+        raise InvalidOption(
+            f"the scheduler '{address}' is not an address; give one such as tcp://host:8786, or local."
+        ) from None
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started here never see Ctrl-C: it is for the owner, which then ends them in order.
+
+    They inherit that a signal is ignored; a mask would not do, because multiprocessing unblocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class DaskExecutor:
     """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
 
@@ -46,7 +78,8 @@ class DaskExecutor:
 
         self._cluster: Any = None
         if address == "local":
-            self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+            with _deaf_to_interrupts():
+                self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
             address = self._cluster.scheduler_address
         try:
             self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from steering.errors import InvalidOption
 from steering.experiments.compute import Outcome, run_batch
-from steering.experiments.executors.base import Limits
 
 
 class InProcessExecutor:
@@ -13,9 +11,7 @@ class InProcessExecutor:
     slots = 1
     workers = 1
 
-    def __init__(self, limits: Limits) -> None:
-        if limits != Limits():
-            raise InvalidOption("limits of time and memory need a process of their own; use at least one worker.")
+    def __init__(self) -> None:
         self._queue: list[tuple[int, bytes]] = []
 
     def submit(self, ticket: int, batch: bytes, cells: int) -> None:

@@ -27,6 +27,9 @@ from steering.experiments.compute import Failure, Outcome
 from steering.experiments.executors.base import Limits, Setup, SetupFailed
 
 START_SECONDS = 120.0
+NURSERY = "steering.experiments.executors.nursery"
+NO_CACHE = "compiled functions cannot be kept"
+"""How `steering.errors.NoCacheWarning` begins."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -39,8 +42,8 @@ class Nursery:
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with theirs:
             self._process = subprocess.Popen(
-                # -P: a file in the current directory must not be imported as a module.
-                [sys.executable, "-P", "-m", "steering.experiments.executors.nursery", str(theirs.fileno())],
+                # -P: a file in the current directory must not be imported as a module. -W: the owner said so already.
+                [sys.executable, "-P", "-W", f"ignore:{NO_CACHE}", "-m", NURSERY, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
