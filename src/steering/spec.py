@@ -35,7 +35,8 @@ def parse(text: str) -> tuple[str, list[Value], dict[str, Value]]:
     name, _, rest = text.strip().partition(":")
     name = name.strip()
     if not name:
-        raise InvalidOption(f"'{text}' has no name before the colon; write name:value,key=value.")
+        missing = f"'{text}' has no name before the colon" if ":" in text else "the text is empty, so there is no name"
+        raise InvalidOption(f"{missing}; write name:value,key=value.")
     positional: list[Value] = []
     options: dict[str, Value] = {}
     for part in _split(rest, text):

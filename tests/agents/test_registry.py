@@ -1,10 +1,13 @@
 """Agents by name: options as text and as keywords, and text that builds the same agent again."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 
 from helpers import AGENTS
-from steering.agents import describe_agent, list_agents, make_agent
+from steering.agents import describe_agent, list_agents, make_agent, registry
 from steering.errors import InvalidOption, SteeringError, UnknownName
 
 
@@ -53,6 +56,18 @@ def test_the_list_names_options_and_says_what_agents_are() -> None:
     assert {"q_learning", "bayesian_q", "ube", "mm", "psrl", "ids"} <= set(rows)
     assert rows["ids"]["options"]["planning"] == "sampled"
     assert all(row["summary"] for row in rows.values())
+
+
+def test_an_agent_whose_file_has_no_docstring_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that says nothing of itself must not take the list of all others with it."""
+    module = types.ModuleType("undocumented")
+    kind, options = registry.AGENTS["psrl"]
+    mine = type("Mine", (kind,), {"__module__": module.__name__})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(registry.AGENTS, "mine", (mine, options))
+    rows = {row["name"]: row["summary"] for row in list_agents()}
+    assert rows["mine"] == ""
+    assert rows["psrl"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,11 @@ from cli_tools import call
 from rich.console import Console
 
 import steering
+from steering import experiments
 from steering.cli.common import PIPE_WIDTH, console, plural, print_json
 from steering.cli.run import results_table
+from steering.experiments.runner import Progress
+from steering.results import RunResults
 
 RUN = ("run", "deepsea:4", "-a", "psrl", "-a", "ids:planning=mean", "--steps", "80", "--seeds", "3")
 
@@ -79,6 +83,36 @@ def test_the_table_fits_the_terminal_and_hides_nothing(width: int) -> None:
     if width >= 100:
         assert "ids:planning=mean" in text
         assert "ms a run" in text
+
+
+@pytest.mark.parametrize("interrupted", [0, 1])
+def test_an_interrupted_comparison_says_how_many_seeds_each_agent_has(
+    interrupted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C after two of five seeds of the first or second agent."""
+    whole = experiments.run
+    began: list[str] = []
+
+    def stopped(env: object, agent: object, *, progress: Progress, **options: Any) -> RunResults:
+        began.append("run")
+
+        def stop(done: int, total: int) -> None:
+            progress(done, total)
+            if len(began) == interrupted + 1 and done == 2:
+                raise KeyboardInterrupt
+
+        return whole(env, agent, progress=stop, **options)
+
+    monkeypatch.setattr(experiments, "run", stopped)
+    agents = ("-a", "q_learning", "-a", "psrl")
+    done = call(capsys, "run", "deepsea:4", *agents, "--steps", "40", "--seeds", "5", "--out", str(tmp_path))
+    assert done.code == 130
+    assert "deepsea:4: 40 steps, 5 seeds, interrupted" in done.out
+    counts = {"q_learning": 5, "psrl": 2} if interrupted else {"q_learning": 2}
+    lines = {line.split()[1]: line.split("│")[2].strip() for line in done.out.splitlines() if line.startswith("│")}
+    assert lines == {name: f"{count} of 5" for name, count in counts.items()}
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert curves.groupby("agent")["seeds"].unique().map(list).to_dict() == {n: [c] for n, c in counts.items()}
 
 
 def test_consoles_are_wide_in_a_pipe_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,8 @@ WRONG = [
     (["run", "deepsea:8", "-a", "ube:eta=inf"], "eta is inf"),
     (["run", "deepsea:8", "-a", "psrl:eta=much"], "must be a number"),
     (["run", "deepsea:8,discount=1", "-a", "psrl"], "discount is 1; without a horizon it must be below 1"),
+    (["run", "deepsea:8,discount=0.999999999999", "-a", "psrl"], "discount is 0.999999999999; without a horizon"),
+    (["run", "riverswim:6,left_reward=1e308,right_reward=1e308", "-a", "psrl"], "reaches 1e+308 in size"),
     (["run", "deepsea:8,discount=1.5,horizon=8", "-a", "psrl"], "discount is 1.5; it must be from 0 to 1"),
     (["run", "deepsea:8,horizon=0", "-a", "psrl"], "horizon is 0"),
     (["run", "priormdp:4,2,seed=-1", "-a", "psrl"], "seed of priormdp is -1"),
@@ -51,6 +53,8 @@ WRONG = [
     (["run", "file:reward.json", "-a", "psrl"], "reward_mean[0, 0, 0] is nan"),
     (["run", "file:row.json", "-a", "psrl"], "P[0, 0, 0] is nan"),
     (["run", "", "-a", "psrl"], "no name"),
+    (["run", "deepsea:8", "-a", ""], "the text is empty, so there is no name; write name:value"),
+    (["run", "deepsea:8", "-a", ":eta=1"], "':eta=1' has no name before the colon"),
     (["run", "deepsea:8"], "missing option '--agent'"),
     (["run"], "missing argument 'env'"),
     (["run", "deepsea:8", "-a", "psrl", "--seeds", "ten"], "'--seeds'"),
@@ -81,6 +85,32 @@ def test_wrong_input(
     assert done.out == ""
     assert done.code == EXIT_BAD_INPUT
     assert sorted(os.listdir()) == before
+
+
+EMPTY = [
+    ["run", "deepsea:4", "-a", "psrl", *SHORT, "--out", ""],
+    ["sweep", "sweep.toml", "--out", ""],
+    ["status", ""],
+    ["retry", " "],
+    ["summary", ""],
+    ["summary", "results", "--out", ""],
+    ["plot", ""],
+    ["export", "results", ""],
+    ["study", "default", "--quick", "--out", ""],
+    ["reproduce", "--out", ""],
+]
+
+
+@pytest.mark.parametrize("arguments", EMPTY, ids=" ".join)
+def test_an_empty_path_is_not_the_current_directory(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text('environments = ["deepsea:4"]\nagents = ["psrl"]\nsteps = 20\nseeds = 1\n')
+    done = call(capsys, *arguments)
+    assert (done.code, done.out) == (EXIT_BAD_INPUT, "")
+    assert "the path is empty; give a directory" in done.err
+    assert os.listdir() == ["sweep.toml"]
 
 
 @pytest.mark.parametrize("where", ["taken", "taken/below/it", "/dev/null/below"])

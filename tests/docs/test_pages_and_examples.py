@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
 import re
 import runpy
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from steering.agents.registry import AGENTS
 from steering.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -95,6 +97,24 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_agent_of_the_guide_is_listed_and_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first block of the page as a file, and one line in AGENTS, as the page says."""
+    file, _ = (text for language, text in blocks(ROOT / "docs/add_an_agent.md") if language == "python")
+    (tmp_path / "count_bonus.py").write_text(file, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("count_bonus")
+    monkeypatch.setitem(AGENTS, "count_bonus", (module.CountBonus, module.CountBonusOptions))
+    run_command("steering agents")
+    assert "count_bonus" in capsys.readouterr().out
+    run_command("steering agents count_bonus")
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"count_bonus: {module.__doc__}")
+    assert "Reward of trying a pair for the first time." in shown
+    run_command("steering run deepsea:4 -a count_bonus:bonus=0.2 -t 20 -k 1")
 
 
 def test_the_readme_shows_what_the_makefile_runs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+import warnings
 
 import gymnasium
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 from steering.envs import Environment, deep_sea, make_env, wide_narrow
 from steering.errors import InvalidOption, UnsupportedEnvironment
+from steering.experiments import run
+from steering.mdp import TabularMDP
 
 
 def test_defaults() -> None:
@@ -35,6 +38,7 @@ def test_values_of_the_paper(text: str, replan_every: int, max_iterations: int) 
     ("changes", "says"),
     [
         ({"discount": 1.0}, "discount is 1; without a horizon it must be below 1"),
+        ({"discount": 1 - 1e-12}, r"discount is 0.999999999999; without a horizon .* at most 1 - 1e-8"),
         ({"discount": -0.1}, "discount is -0.1; it must be at least 0"),
         ({"discount": float("nan")}, "discount is nan"),
         ({"discount": "x"}, "discount is 'x'; it must be a number"),
@@ -56,7 +60,29 @@ def test_refuses(changes: dict, says: str) -> None:
 
 def test_extreme_discounts_are_allowed() -> None:
     assert Environment(name="x", mdp=deep_sea(3), discount=0).discount == 0.0
+    assert Environment(name="x", mdp=deep_sea(3), discount=1 - 1e-8).discount == 1 - 1e-8
     assert Environment(name="x", mdp=deep_sea(3), discount=1, horizon=1).discount == 1.0
+
+
+LARGE = [{"reward_mean": 1e101}, {"reward_mean": -1e308}, {"reward_mean": 0, "reward_std": 1e200}]
+
+
+@pytest.mark.parametrize("reward", LARGE)
+def test_rewards_whose_sums_overflow_are_refused(reward: dict) -> None:
+    mdp = TabularMDP(P=[[[0.5, 0.5]], [[1.0, 0.0]]], **reward)
+    says = r"reward_(mean|std) of 'x' reaches 1e\+\d+ in size.* at most 1e\+100"
+    with pytest.raises(InvalidOption, match=says) as caught:
+        Environment(name="x", mdp=mdp)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scale", ["1e6", "1e100"])
+@pytest.mark.parametrize("agent", ["psrl", "q_learning", "steering", "bayesian_q"])
+def test_large_rewards_run_without_infinity(agent: str, scale: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = run(f"riverswim:4,left_reward={scale},right_reward=-{scale}", agent, steps=60, seeds=2).table()
+    assert np.isfinite(table.select_dtypes("number").to_numpy()).all()
 
 
 def test_equality_sees_settings_and_mdp() -> None:

@@ -63,6 +63,12 @@ def test_bad_input_gets_one_sentence(prior: str, options) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, []])
+def test_wrong_numbers_of_mdps_are_called_mdps(wrong) -> None:
+    with pytest.raises(InvalidOption, match="mdps is"):
+        bayesian_regret("priormdp:4,2", "psrl", mdps=wrong)
+
+
 def test_a_standard_error_needs_two_mdps() -> None:
     with pytest.raises(InvalidOption, match="at least two"):
         bayesian_regret("priormdp:3,2", "psrl", mdps=1, steps=10).standard_error()

@@ -98,3 +98,19 @@ def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
 def test_shards_that_make_no_sense(text, environ):
     with pytest.raises(InvalidOption, match="shard"):
         parse_shard(text, environ)
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "says"),
+    [
+        ("auto/0", slurm(0, 1), "'auto/0'; the number of parts must be at least 1"),
+        ("auto/-2", {"JOB_COMPLETION_INDEX": "0"}, "the number of parts must be at least 1"),
+        ("auto/4", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x', and --shard auto needs a whole number"),
+        ("auto/4", {"JOB_COMPLETION_INDEX": ""}, "JOB_COMPLETION_INDEX is '', and --shard auto"),
+        ("auto", slurm("x", 4), "SLURM_ARRAY_TASK_ID is 'x', and --shard auto"),
+        ("auto", slurm(1, "many"), "SLURM_ARRAY_TASK_COUNT is 'many', and --shard auto"),
+    ],
+)
+def test_what_is_wrong_with_a_shard_is_said(text, environ, says):
+    with pytest.raises(InvalidOption, match=says):
+        parse_shard(text, environ)

@@ -117,6 +117,36 @@ def test_bad_input_is_a_sentence_and_exit_code_2(text, options, part, tmp_path):
     assert not (tmp_path / "out" / "journal").exists() or not os.listdir(tmp_path / "out" / "shards")
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("", None, "'' is not a module to import"),
+        ("no_such_module", None, "the module 'no_such_module' cannot be imported: No module named"),
+        (
+            "raises_here",
+            "raise RuntimeError('boom')",
+            "'raises_here' cannot be imported, its code raises RuntimeError: boom",
+        ),
+        ("stops_here", "raise SystemExit(0)", "'stops_here' cannot be imported, its code raises SystemExit: 0"),
+    ],
+)
+def test_modules_that_cannot_be_imported_are_bad_input(name, code, says, file, tmp_path, monkeypatch):
+    if code is not None:
+        (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    for arguments in (("sweep", file, "--out", tmp_path / "out"), ("retry", tmp_path)):
+        with pytest.raises(SteeringError, match=says) as caught:
+            call(*arguments, "--import", name)
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_imports_in_python_are_a_list(file, tmp_path):
+    with pytest.raises(SteeringError, match=r"imports is the text 'json'; give a list of modules: imports=\['json'\]"):
+        steering.sweep(file, tmp_path / "out", imports="json")
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_process_says_so_too(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text("environments = [3]")
@@ -171,7 +201,7 @@ def test_plot_writes_the_same_bytes_twice(done, tmp_path):
         assert content[:4] in (b"%PDF", b"\x89PNG", b"<?xm")
     with pytest.raises(SteeringError, match="--format has 'gif'"):
         call("plot", done, "--format", "gif")
-    call("plot", done)
+    assert call("plot", done, "--format", "png, png").count("curves.png") == 1
     assert (done / "figures" / "curves.png").exists()
 
 
@@ -204,8 +234,10 @@ def test_export(done, tmp_path):
     assert (tmp_path / "csv" / "finals.csv").read_text().startswith("environment,agent,steps,seed,reward")
     call("export", done, tmp_path / "tb", "--format", "tensorboard")
     assert len(list((tmp_path / "tb").iterdir())) == 16
-    with pytest.raises(SteeringError, match="choose parquet or csv"):
-        call("export", done, tmp_path / "x", "--format", "excel")
+    for wrong in ("excel", ""):
+        with pytest.raises(SteeringError, match=f"--format is '{wrong}'; choose parquet, csv or tensorboard"):
+            call("export", done, tmp_path / "x", "--format", wrong)
+    assert not (tmp_path / "x").exists()
 
 
 def test_damage_is_reported_by_every_reader(done, capfd):

@@ -14,7 +14,7 @@ from test_cli import call
 import steering
 from steering.cli import common
 from steering.cli.common import visible
-from steering.errors import NotAvailable
+from steering.errors import NotAvailable, SteeringError
 from steering.mdp import io
 from steering.results.store import Store
 
@@ -77,11 +77,21 @@ def test_status_needs_neither_modules_nor_files(tmp_path, monkeypatch):
     code, out, err = finished("sweep", path, "--out", tmp_path / "out", "-w", 0, "--import", "faulty_envs")
     assert code == 3, err
     assert f"steering retry {shlex.quote(str(tmp_path / 'out'))} --import=faulty_envs" in out
+    assert f"failed cells are described in {tmp_path / 'out' / 'failed'}" in out  # a time-out has no traceback
     os.remove("my.json")
     code, out, err = finished("status", tmp_path / "out", "--json")
     assert code == 0, err
     state = json.loads(out)
     assert (state["cells"], state["done"], state["failed"]) == (8, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["status", "retry"])
+def test_errors_of_a_foreign_description_name_its_file(name, tmp_path):
+    Store(tmp_path, create=True)
+    (tmp_path / "sweep.json").write_text('{"a": 1}')
+    with pytest.raises(SteeringError) as caught:
+        call(name, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'sweep.json'} has 3 errors:\n")
 
 
 def test_dry_run_does_not_promise_failed_cells_nor_time_failed_trials(tmp_path):

@@ -107,13 +107,13 @@ extra = ["valuegap"]
 """
     )
     assert [error.partition(":")[0] for error in found] == [
-        "line 7, record.extra",
-        "line 5, seeds",
         "line 3, environments[1]",
         "line 3, environments[2]",
         "line 4, agents[0]",
         "line 4, agents[1]",
         "line 4, agents[2]",
+        "line 5, seeds",
+        "line 7, record.extra",
     ]
     for word in ("'value_gap'", "twice", "'deepsea'", "at least 3", "'psrl'", "'eta'", "eta is -1"):
         assert any(word in error for error in found), word
@@ -170,18 +170,43 @@ environments = ["riverswm:6"]
 steps = "a"
 """
     )
-    places = [error.partition(":")[0] for error in found]
-    assert sorted(places) == [
+    assert [error.partition(":")[0] for error in found] == [
+        "line 4, environments[1]",
+        "line 6, environments[3]",
+        "line 9, seeds",
         "line 10, stepz",
         "line 12, record.points",
         "line 13, record.extra",
         "line 15, blocks[0].agents[0]",
         "line 17, blocks[1].environments[0]",
         "line 18, blocks[1].steps",
-        "line 4, environments[1]",
-        "line 6, environments[3]",
-        "line 9, seeds",
     ]
+
+
+def test_an_option_that_is_a_list_is_explained_once():
+    table = '{ name = "%s", normal_gamma = %s }'
+    found = errors(
+        f"""
+environments = [{table % ("priormdp:3,2", "[0, 1, 4, 4]")}]
+agents = ["q_learning",
+  {table % ("psrl", "[0, 4, 3, 3]")},
+  {table % ("psrl", "3")},
+  {table % ("psrl", "[[0, 4, 3, 3], [0, 1, 4, 4]]")},
+]
+"""
+    )
+    says = "a value of normal_gamma is itself a list; write a list in a list: normal_gamma ="
+    assert found == [
+        f"line 2, environments[0].normal_gamma: {says} [[0, 1, 4, 4]]",
+        f"line 4, agents[1].normal_gamma: {says} [[0, 4, 3, 3]]",
+        f"line 5, agents[2].normal_gamma: {says} [[0, 4, 3, 3]]",
+    ]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["deepsea:4"]])
+def test_what_is_no_sweep_at_all_is_refused(wrong):
+    with pytest.raises(SteeringError, match=f"of type {type(wrong).__name__}; give the path of a TOML file"):
+        read_sweep(wrong)
 
 
 def test_what_was_taken_out_is_not_called_missing():
@@ -239,6 +264,10 @@ def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():
         ('environments = ["gym:os:system"]\nagents = ["psrl"]', "import a module"),
         ('environments = ["deepsea:99999999"]\nagents = ["psrl"]', "the limit is"),
         ('environments = ["deepsea:4", "deepsea:5"]\nagents = ["psrl"]\nseeds = 9000000', "too large"),
+        (
+            'environments = ["deepsea:4,discount=0.9999999999"]\nagents = ["psrl"]',
+            "environments[0]: discount is",
+        ),
         ('environments = ["gym:Blackjack-v1"]\nagents = ["psrl"]', "Discrete"),
     ],
 )

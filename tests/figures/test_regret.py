@@ -43,7 +43,16 @@ def test_data_is_the_mean_of_the_normalised_regret() -> None:
     # Two seeds: the mean of a resample is one of the two curves or their average.
     np.testing.assert_allclose(table["low"], np.array([0, 1, 2, 2]) / 4)
     np.testing.assert_allclose(table["high"], np.array([1, 2, 3, 3]) / 4)
-    assert table.attrs == {"measure": "normalised_regret", "environment": "toy", "seeds": 2}
+    assert table["seeds"].tolist() == [2] * 4
+    assert table.attrs == {"measure": "normalised_regret", "environment": "toy"}
+
+
+def test_the_title_counts_the_seeds_of_all_agents() -> None:
+    two, one = made("psrl", [[1, 0], [0, 0]]), made("ids", [[1, 0]])
+    for runs, says in (([two], "toy, 2 seeds,"), ([one], "toy, 1 seed,"), ([two, one], "toy, 1 to 2 seeds,")):
+        axes = Figure().add_subplot()
+        regret.draw(axes, regret.data(runs))
+        assert axes.get_title().startswith(says)
 
 
 def test_data_falls_back_to_raw_regret_and_to_reward() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import steering
+from steering._version import REVISION
 from steering.results import RunResults, write_tables
 
 
@@ -41,6 +42,7 @@ def test_settings_are_enough_to_run_again(runs: list[RunResults], tmp_path: Path
         again = steering.run(given["environment"], given["agent"], steps=given["steps"], seeds=given["seeds"])
         np.testing.assert_array_equal(again.rewards, one.rewards)
         assert given["version"] == steering.__version__
+        assert given["revision"] == REVISION  # decides whether another version gives the same numbers
 
 
 def test_writing_again_replaces_and_leaves_nothing_behind(runs: list[RunResults], tmp_path: Path) -> None:

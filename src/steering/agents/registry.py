@@ -80,7 +80,7 @@ def list_agents() -> list[dict[str, Any]]:
     for name, (kind, option_class) in AGENTS.items():
         module = importlib.import_module(kind.__module__)
         options = _defaults(option_class, None)
-        summary = (module.__doc__ or "").strip().splitlines()[0]
+        summary = next(iter((module.__doc__ or "").strip().splitlines()), "")  # a docstring is asked for, not needed
         rows.append({"name": name, "summary": summary, "options": options})
     return rows
 

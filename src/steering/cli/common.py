@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +54,14 @@ EXIT_BAD_INPUT = 2
 EXIT_CELLS_FAILED = 3
 EXIT_DISK_FULL = 4
 EXIT_INTERRUPTED = 130
+
+
+def place(text: str) -> Path:
+    """Read the path of a directory; an empty one, from a variable that is not set, say, would mean the current one."""
+    if not text.strip():
+        raise typer.BadParameter("the path is empty; give a directory, or . for the current one")
+    return Path(text)
+
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, plural, print_json
+from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
 from steering.errors import InvalidOption
 from steering.reproduction.names import ALL, NAMES
 
@@ -40,6 +40,7 @@ def reproduce_command(
             "-o",
             help=f"Directory for runs and report; start again to continue, or to add figures. Default: {OUT}-quick or "
             f"{OUT}-full.",
+            parser=place,
         ),
     ] = None,
     workers: Annotated[

@@ -12,7 +12,17 @@ import typer
 from rich.table import Table
 
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, plural, print_json, system_error, visible
+from steering.cli.common import (
+    EXIT_INTERRUPTED,
+    JsonFlag,
+    err,
+    out,
+    place,
+    plural,
+    print_json,
+    system_error,
+    visible,
+)
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -39,7 +49,9 @@ def run_command(
     seeds: Annotated[int, typer.Option("--seeds", "-k", help="Number of seeds (0, 1, ...).")] = 10,
     out_dir: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write finals.csv, curves.csv, settings.json and regret.png here."),
+        typer.Option(
+            "--out", "-o", help="Write finals.csv, curves.csv, settings.json and regret.png here.", parser=place
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -77,7 +89,7 @@ def run_command(
         if not finished:
             _unmake(made)
     if finished:
-        _report(finished, out_dir, as_json)
+        _report(finished, out_dir, as_json, seeds)
     if not complete:
         done = sum(len(one.seeds) for one in finished)
         err.print(f"interrupted: {done} of {plural(len(learners) * seeds, 'run')} finished.", highlight=False)
@@ -160,7 +172,7 @@ def _run_all(
     return True
 
 
-def _report(runs: list[RunResults], directory: Path | None, as_json: bool) -> None:
+def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked: int) -> None:
     rows = [one.summary() for one in runs]
     written: list[Path] = []
     failure: OSError | None = None
@@ -171,7 +183,7 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool) -> No
     if as_json:
         print_json({"results": rows, "files": [str(path) for path in written]})
     else:
-        out.print(results_table(runs, rows, narrow=out.width < NARROW))
+        out.print(results_table(runs, rows, asked=asked, narrow=out.width < NARROW))
         for path in written:
             out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
     if failure is not None:
@@ -180,15 +192,22 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool) -> No
         raise typer.Exit(code)
 
 
-def results_table(runs: list[RunResults], rows: list[dict[str, Any]], *, narrow: bool = False) -> Table:
+def results_table(
+    runs: list[RunResults], rows: list[dict[str, Any]], *, asked: int | None = None, narrow: bool = False
+) -> Table:
     """The table of a comparison: one line for each agent, from the runs and their summaries.
 
-    A narrow one leaves out reward and time.
+    Where an agent has fewer seeds than were asked for, because of an interruption, every line says how many. A narrow
+    table leaves out reward and time.
     """
     first = rows[0]
-    size = f"{plural(first['steps'], 'step')}, {plural(first['seeds'], 'seed')}"
+    asked = asked or max(row["seeds"] for row in rows)
+    partial = any(row["seeds"] < asked for row in rows)
+    size = f"{plural(first['steps'], 'step')}, {plural(asked, 'seed')}{', interrupted' if partial else ''}"
     table = Table(title=f"{first['environment']}: {size}", title_justify="left")
     table.add_column("agent", overflow="fold")
+    if partial:
+        table.add_column("seeds", justify="right")
     headings = (str(first["measure"]).replace("_", " "), "95 % interval", "reward", "ms a run")
     shown = 2 if narrow else 4
     for heading in headings[:shown]:
@@ -197,7 +216,8 @@ def results_table(runs: list[RunResults], rows: list[dict[str, Any]], *, narrow:
         interval = "-" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}"
         reward = f"{row['reward']:,.1f}"
         cells = (_number(row["mean"]), interval, reward, f"{1000 * row['seconds']:,.1f}")
-        table.add_row(one.agent, *cells[:shown])
+        seeds = (f"{row['seeds']} of {asked}",) if partial else ()
+        table.add_row(one.agent, *seeds, *cells[:shown])
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, print_json
+from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.errors import unknown_name
 
@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 def study(
     name: Annotated[str, typer.Argument(help="Which study: default or ladder.")],
-    out_dir: Annotated[Path, typer.Option("--out", "-o", help="Directory of the study; start again to continue.")],
+    out_dir: Annotated[
+        Path, typer.Option("--out", "-o", help="Directory of the study; start again to continue.", parser=place)
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
     workers: Workers = None,
     as_json: JsonFlag = False,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from steering.cli.common import JsonFlag, out, print_json, visible
+from steering.cli.common import JsonFlag, out, place, print_json, visible
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from steering.results import Results
 
-Directory = Annotated[Path, typer.Argument(help="Results directory of a sweep.")]
-OutDir = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.")]
+Directory = Annotated[Path, typer.Argument(help="Results directory of a sweep.", parser=place)]
+OutDir = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", parser=place)]
 AgentTexts = Annotated[
     list[str] | None, typer.Option("--agent", help="Only this agent (its full text); repeat for more.")
 ]
@@ -88,7 +88,7 @@ def plot(
     from steering.figures.files import FORMATS, save_figure
     from steering.results.summary import scores_of
 
-    chosen = [part.strip() for part in formats.split(",")]
+    chosen = list(dict.fromkeys(part.strip() for part in formats.split(",")))
     for one in chosen:
         if one not in FORMATS:
             raise InvalidOption(f"--format has '{one}'; choose from {', '.join(FORMATS)}.")
@@ -115,7 +115,7 @@ def plot(
 
 def export(
     directory: Directory,
-    out_dir: Annotated[Path, typer.Argument(help="Where to write.")],
+    out_dir: Annotated[Path, typer.Argument(help="Where to write.", parser=place)],
     format_: Annotated[str, typer.Option("--format", help="parquet, csv or tensorboard.")] = "parquet",
     env: EnvironmentText = None,
     agent: AgentTexts = None,
@@ -126,6 +126,8 @@ def export(
 
     steering export results/deepsea runs --format tensorboard
     """
+    if format_ not in ("parquet", "csv", "tensorboard"):
+        raise InvalidOption(f"--format is '{format_}'; choose parquet, csv or tensorboard.")
     results = _load(directory, env, agent)
     if format_ == "tensorboard":
         from steering.results.selection import select

@@ -21,6 +21,7 @@ from steering.cli.common import (
     JsonFlag,
     err,
     out,
+    place,
     plural,
     print_json,
     visible,
@@ -44,6 +45,7 @@ Retries = Annotated[int, typer.Option("--retries", help="How often a failed cell
 Imports = Annotated[
     list[str] | None, typer.Option("--import", help="Module that registers your environments; repeat for more.")
 ]
+Directory = Annotated[Path, typer.Argument(help="Results directory.", parser=place)]
 ShardText = Annotated[
     str | None,
     typer.Option("--shard", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
@@ -59,7 +61,9 @@ def register(app: typer.Typer) -> None:
 
 def sweep_command(
     file: Annotated[Path, typer.Argument(help="The sweep, a TOML file.")],
-    out_dir: Annotated[Path, typer.Option("--out", "-o", help="Results directory; start again to continue.")],
+    out_dir: Annotated[
+        Path, typer.Option("--out", "-o", help="Results directory; start again to continue.", parser=place)
+    ],
     workers: Workers = None,
     scheduler: Scheduler = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cells and estimated time; run nothing.")] = False,
@@ -86,10 +90,10 @@ def sweep_command(
     1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
     from steering.experiments.cells import parse_shard
-    from steering.experiments.executors import Setup
+    from steering.experiments.imports import import_all
     from steering.experiments.sweep_file import read_sweep
 
-    Setup(tuple(imports or ())).do()
+    import_all(imports or ())
     wanted = read_sweep(file)
     part = parse_shard(shard, os.environ) if shard is not None else None
     if dry_run:
@@ -101,7 +105,7 @@ def sweep_command(
 
 
 def retry(
-    directory: Annotated[Path, typer.Argument(help="Results directory.")],
+    directory: Directory,
     workers: Workers = None,
     scheduler: Scheduler = None,
     time_limit: TimeLimit = None,
@@ -114,18 +118,19 @@ def retry(
 
     Example: steering retry results/deepsea --memory-limit 4000
     """
-    from steering.experiments.executors import Setup
+    from steering.experiments.imports import import_all
     from steering.experiments.sweep_file import saved_sweep
     from steering.results.store import Store
 
-    Setup(tuple(imports or ())).do()
-    wanted = saved_sweep(Store(directory).read_sweep())
+    import_all(imports or ())
+    store = Store(directory)
+    wanted = saved_sweep(store.read_sweep(), str(store.sweep_file))
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
     _run(wanted, directory, as_json, retry_failed=True, **options)
 
 
-def status(directory: Annotated[Path, typer.Argument(help="Results directory.")], as_json: JsonFlag = False) -> None:
+def status(directory: Directory, as_json: JsonFlag = False) -> None:
     """Show what is done, failed and pending in a results directory, and how fast it goes.
 
     Example: steering status results/deepsea
@@ -235,7 +240,9 @@ def _summary(report: Report, seconds: float, as_json: bool, imports: Sequence[st
         out.print(f"failed: {key}: {message}", soft_wrap=True)
     if report.failed:
         again = shlex.join(["steering", "retry", str(report.directory), *(f"--import={name}" for name in imports)])
-        out.print(f"tracebacks are in {report.directory / 'failed'}; try again with: {again}", soft_wrap=True)
+        out.print(
+            f"failed cells are described in {report.directory / 'failed'}; try again with: {again}", soft_wrap=True
+        )
     out.print(
         f"results: {report.directory} (steering summary, steering plot, or steering.load in Python)", soft_wrap=True
     )

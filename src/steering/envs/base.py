@@ -19,6 +19,7 @@ import numpy as np
 
 from steering.envs import _check
 from steering.errors import InvalidOption, UnsupportedEnvironment
+from steering.mdp._checks import LARGEST_DISCOUNT
 from steering.mdp.tabular import TabularMDP
 
 SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
@@ -26,6 +27,9 @@ SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
 
 DISCOUNT_CONTINUING = 0.9
 DISCOUNT_EPISODIC = 1.0
+
+LARGEST_REWARD = 1e100
+"""Agents square sums of rewards, and a float ends near 1e308: beyond this a run would end in infinity and NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ class Environment:
     mdp
         The exact (or estimated) MDP; None for a Gymnasium environment that can only be stepped.
     discount
-        gamma, in [0, 1) when continuing (default 0.9) and in [0, 1] when episodic (default 1).
+        gamma, in [0, 1 - 1e-8] when continuing (default 0.9) and in [0, 1] when episodic (default 1).
     horizon
         Steps of an episode; None is the continuing setting.
     replan_every
@@ -65,6 +69,8 @@ class Environment:
             raise InvalidOption(f"mdp is of type {type(self.mdp).__name__}; it must be a TabularMDP or None.")
         if self.mdp is None and self.make_gym is None:
             raise InvalidOption(f"environment '{self.name}' has neither mdp nor make_gym; give one of them.")
+        if self.mdp is not None:
+            _refuse_large_rewards(self.name, self.mdp)
         horizon = None if self.horizon is None else _check.whole("horizon", self.horizon, 1)
         values = {
             "horizon": horizon,
@@ -167,11 +173,23 @@ def _checked_discount(discount: float | None, horizon: int | None) -> float:
     if discount is None:
         return default_discount(horizon)
     value = _check.number("discount", discount, least=0.0)
-    if horizon is None and value >= 1:
-        raise InvalidOption(f"discount is {value:g}; without a horizon it must be below 1 (at least 0).")
+    if horizon is None and value > LARGEST_DISCOUNT:  # the planners would refuse it, but only in the run
+        raise InvalidOption(
+            f"discount is {value:.16g}; without a horizon it must be below 1 (at least 0, at most 1 - 1e-8)."
+        )
     if value > 1:
         raise InvalidOption(f"discount is {value:g}; it must be from 0 to 1.")
     return value
+
+
+def _refuse_large_rewards(name: str, mdp: TabularMDP) -> None:
+    for what, array in (("reward_mean", mdp.reward_mean), ("reward_std", mdp.reward_std)):
+        largest = max(float(array.max()), -float(array.min()))  # abs would make a copy of a large table
+        if largest > LARGEST_REWARD:
+            raise InvalidOption(
+                f"{what} of '{name}' reaches {largest:g} in size, and sums and squares of such rewards overflow; scale "
+                f"rewards to at most {LARGEST_REWARD:g}."
+            )
 
 
 def _default_whole(what: str, value: int | None, default: int) -> int:

@@ -99,7 +99,7 @@ def bayesian_regret(
     (4, 100)
     """
     learner = make_agent(agent, **options)
-    drawn = checked_seeds(mdps)
+    drawn = checked_seeds(mdps, "mdps")
     checked_count("runs_per_mdp", runs_per_mdp)
     draw: Callable[[int], Environment] = prior if callable(prior) else lambda seed: make_env(prior, seed=seed)
     curves = []

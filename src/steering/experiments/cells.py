@@ -164,6 +164,10 @@ class Shard:
         return index % self.of == self.part - 1
 
 
+INDICES = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX")
+"""Variables that tell a task of an array its index; the first that is set counts."""
+
+
 def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     """Read ``i/n``, or ``auto`` and ``auto/n`` from the index variables of SLURM array jobs and Kubernetes jobs.
 
@@ -172,17 +176,20 @@ def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     its tasks: its ids must begin at 0 or 1 and leave no gap.
     """
     head, slash, tail = text.strip().partition("/")
-    index = environ.get("SLURM_ARRAY_TASK_ID", environ.get("JOB_COMPLETION_INDEX"))
+    variable = next((name for name in INDICES if name in environ), None)
     try:
         if head != "auto":
             return Shard(int(head), int(tail))
-        if slash and index is not None:
-            if not 0 <= int(index) < int(tail):
+        if slash and variable is not None:
+            parts = int(tail)
+            if parts < 1:
+                raise InvalidOption(f"--shard is '{text}'; the number of parts must be at least 1.")
+            place = _index(variable, environ)
+            if not 0 <= place < parts:
                 raise InvalidOption(
-                    f"--shard is '{text}', and this task has the index {int(index)}; number tasks from 0 to "
-                    f"{int(tail) - 1}."
+                    f"--shard is '{text}', and this task has the index {place}; number tasks from 0 to {parts - 1}."
                 )
-            return Shard(int(index) + 1, int(tail))
+            return Shard(place + 1, parts)
         if "SLURM_ARRAY_TASK_ID" in environ:
             return _whole_array(environ)
     except (ValueError, KeyError) as error:
@@ -194,12 +201,25 @@ def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     )
 
 
+def _index(variable: str, environ: Mapping[str, str], default: int | None = None) -> int:
+    """Number in a variable of the scheduler; what is wrong there is no fault of --shard."""
+    if default is not None and variable not in environ:
+        return default
+    try:
+        return int(environ[variable])
+    except ValueError:
+        raise InvalidOption(
+            f"{variable} is '{environ[variable]}', and --shard auto needs a whole number there; set it, or write "
+            "--shard i/n."
+        ) from None
+
+
 def _whole_array(environ: Mapping[str, str]) -> Shard:
-    count = int(environ["SLURM_ARRAY_TASK_COUNT"])
-    first = int(environ.get("SLURM_ARRAY_TASK_MIN", "0"))
-    stride = max(int(environ.get("SLURM_ARRAY_TASK_STEP", "1")), 1)
-    last = int(environ.get("SLURM_ARRAY_TASK_MAX", str(first + (count - 1) * stride)))
-    place, rest = divmod(int(environ["SLURM_ARRAY_TASK_ID"]) - first, stride)
+    count = _index("SLURM_ARRAY_TASK_COUNT", environ)
+    first = _index("SLURM_ARRAY_TASK_MIN", environ, 0)
+    stride = max(_index("SLURM_ARRAY_TASK_STEP", environ, 1), 1)
+    last = _index("SLURM_ARRAY_TASK_MAX", environ, first + (count - 1) * stride)
+    place, rest = divmod(_index("SLURM_ARRAY_TASK_ID", environ) - first, stride)
     if first not in (0, 1) or last != first + (count - 1) * stride or rest:
         raise InvalidOption(
             f"--shard is 'auto', and the ids of this array ({count} from {first} to {last}) do not begin at 0 or 1 or "

@@ -26,6 +26,7 @@ from steering.errors import DiskFull, InvalidOption
 from steering.experiments.cells import Plan, Shard
 from steering.experiments.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.experiments.executors import Executor, Limits, Setup, check_choice, make_executor
+from steering.experiments.imports import import_all
 from steering.experiments.journal import Journal
 from steering.experiments.sweep_file import Sweep, read_sweep, saved
 from steering.results.store import Store
@@ -130,7 +131,7 @@ def sweep(
     >>> steering.load("out").finals                                                     # doctest: +SKIP
     """
     began = time.monotonic()
-    Setup(tuple(imports)).do()
+    import_all(imports)
     wanted = read_sweep(description)
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
         raise InvalidOption(f"retries is {retries}; give a number from 0 to 100.")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering import mdp as planners
-from steering._version import __version__
+from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
 from steering.errors import InvalidOption
@@ -280,6 +280,7 @@ def _collect(
             "replan_every": environment.replan_every,
             "max_iterations": environment.max_iterations,
             "version": __version__,
+            "revision": REVISION,
         },
         **(collect(recorders) if recorders else {}),
     )

@@ -27,20 +27,20 @@ def environment_streams(seed: int) -> EnvironmentStreams:
     return EnvironmentStreams(stream(seed, "transitions"), stream(seed, "rewards"), stream(seed, "starts"))
 
 
-def checked_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    """Seeds as a tuple: a number K means 0, ..., K - 1."""
+def checked_seeds(seeds: int | Iterable[int], what: str = "seeds") -> tuple[int, ...]:
+    """Seeds as a tuple: a number K means 0, ..., K - 1; errors call the option `what`."""
     if isinstance(seeds, (bool, float, str)):
-        raise InvalidOption(f"seeds is {seeds!r}; give a whole number of seeds or a list of whole numbers.")
+        raise InvalidOption(f"{what} is {seeds!r}; give a whole number or a list of whole numbers.")
     if isinstance(seeds, (int, np.integer)):
         if seeds < 1:
-            raise InvalidOption(f"seeds is {seeds}; at least one seed is needed.")
+            raise InvalidOption(f"{what} is {seeds}; it must be at least 1.")
         return tuple(range(int(seeds)))
     try:
         chosen = tuple(seeds)
     except TypeError:
-        raise InvalidOption(f"seeds is {seeds!r}; give a whole number of seeds or a list of whole numbers.") from None
+        raise InvalidOption(f"{what} is {seeds!r}; give a whole number or a list of whole numbers.") from None
     if not chosen:
-        raise InvalidOption("the list of seeds is empty; at least one seed is needed.")
+        raise InvalidOption(f"the list of {what} is empty; give at least one number.")
     for seed in chosen:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InvalidOption(f"seed {seed!r} is not a whole number of at least 0; use 0, 1, 2, ...")

@@ -24,7 +24,7 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
         shards, bytes, versions.
     """
     store = Store(directory)
-    plan = saved_plan(store.read_sweep())
+    plan = saved_plan(store.read_sweep(), str(store.sweep_file))
     found = store.scan()
     failures = store.failures()
     done = 0

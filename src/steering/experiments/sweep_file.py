@@ -23,6 +23,7 @@ import difflib
 import itertools
 import json
 import math
+import os
 import re
 import tomllib
 import typing
@@ -34,11 +35,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from steering.agents import Agent, make_agent
+from steering.agents.registry import AGENTS
 from steering.envs import Environment, make_env
+from steering.envs.registry import ENTRIES
 from steering.errors import SteeringError
 from steering.experiments.cells import Group, Plan, Record, configuration, environment_part
 from steering.experiments.recording import RECORDS
-from steering.experiments.toml_lines import Lines, Where
+from steering.experiments.toml_lines import Lines, Where, by_line
 from steering.results.plans import MAX_CELLS, Seeds, read_plan, with_plan, without_plan
 
 MAX_FILE_BYTES = 1 << 18
@@ -130,6 +133,11 @@ def read_sweep(source: str | Path | Mapping[str, Any] | Sweep) -> Sweep:
         return source
     if isinstance(source, Mapping):
         return parse_sweep(dict(source), "the sweep", Lines(""))
+    if not isinstance(source, (str, os.PathLike)):
+        raise SteeringError(
+            f"a sweep cannot be made from an object of type {type(source).__name__}; give the path of a TOML file, or "
+            "a dictionary."
+        )
     path = Path(source)
     try:
         if path.exists() and not path.is_file():
@@ -151,16 +159,16 @@ def saved(sweep: Sweep) -> dict[str, Any]:
     return with_plan(sweep.description, [(group.text, group.seeds) for group in sweep.plan.groups])
 
 
-def saved_sweep(data: Mapping[str, Any]) -> Sweep:
-    """The sweep that `saved` described, checked again: its environments are made."""
-    return read_sweep(without_plan(data))
+def saved_sweep(data: Mapping[str, Any], source: str = "the sweep") -> Sweep:
+    """The sweep that `saved` described, checked again: its environments are made; errors name the `source`."""
+    return parse_sweep(without_plan(data), source, Lines(""))
 
 
-def saved_plan(data: Mapping[str, Any]) -> Plan:
+def saved_plan(data: Mapping[str, Any], source: str = "the sweep") -> Plan:
     """The plan that `saved` kept, without making an environment; made again from the description if there is none."""
     groups = read_plan(data)
     if groups is None:
-        return saved_sweep(data).plan
+        return saved_sweep(data, source).plan
     return Plan(Group(json.loads(text), seeds) for text, seeds in groups)
 
 
@@ -184,12 +192,12 @@ def parse_sweep(data: dict[str, Any], source: str, lines: Lines) -> Sweep:
         table = SweepTable.model_validate(data)
     except ValidationError as error:
         check.sound_part(data, [one["loc"] for one in error.errors(include_url=False)])
-        raise SweepError([*_structure_errors(error, lines), *check.errors], source) from None
+        raise SweepError(by_line([*_structure_errors(error, lines), *check.errors]), source) from None
     except RecursionError:
         raise SweepError(["it is nested too deeply"], source) from None
     groups = check.groups(table)
     if check.errors:
-        raise SweepError(check.errors, source)
+        raise SweepError(by_line(check.errors), source)
     plan = Plan(groups)
     return Sweep(table.name, table.model_dump(exclude_none=True, exclude_unset=True), plan)
 
@@ -294,13 +302,13 @@ class _Check:
                 if at not in self._removed:
                     self._error(at, "it should be a text or a table, not None")
                 continue
-            for name, options in [(item, {})] if isinstance(item, str) else self._variants(item, at):
+            for name, options in [(item, {})] if isinstance(item, str) else self._variants(kind, item, at):
                 thing = self._make(kind, str(name), options, at)
                 if thing is not None:
                     made.append((thing, at))
         return made
 
-    def _variants(self, table: dict[str, Any], where: Where) -> Iterable[tuple[str, dict[str, Any]]]:
+    def _variants(self, kind: str, table: dict[str, Any], where: Where) -> Iterable[tuple[str, dict[str, Any]]]:
         """All combinations of the values of a table of options."""
         name = table.get("name")
         if not isinstance(name, str):
@@ -315,6 +323,10 @@ class _Check:
                 self._error((*where, key), "an empty list of values leaves nothing to run")
             if any(isinstance(one, dict) for one in grid[key]):
                 self._error((*where, key), "a table is not a value of an option; give a number, a word or a list")
+                return []
+            if (usual := _usual_list(kind, name, key)) and not any(isinstance(one, tuple) for one in grid[key]):
+                example = f"{key} = [[{', '.join(f'{one:g}' for one in usual)}]]"
+                self._error((*where, key), f"a value of {key} is itself a list; write a list in a list: {example}")
                 return []
         if math.prod(len(values) for values in grid.values()) > MAX_GROUPS:
             self._error(where, f"more than {MAX_GROUPS} combinations; split the sweep")
@@ -383,6 +395,17 @@ def canonical_agent(name: str, options: dict[str, Any]) -> Agent:
         if hints[field.name] is float
     }
     return type(agent)(dataclasses.replace(agent.options, **floats))
+
+
+def _usual_list(kind: str, text: str, key: str) -> tuple[float, ...] | None:
+    """Default of an option whose value is a list; None for all others."""
+    name = text.partition(":")[0].strip()
+    usual: Any = None
+    if kind == "agent" and name in AGENTS:
+        usual = {one.name: one.default for one in dataclasses.fields(AGENTS[name][1])}.get(key)
+    elif kind == "environment" and name in ENTRIES:
+        usual = getattr(ENTRIES[name].parameters.get(key), "default", None)
+    return usual if isinstance(usual, tuple) else None
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 Where = tuple[str | int, ...]
@@ -72,3 +73,13 @@ class Lines:
                 if depth == 1 and mark in "[,":
                     fresh = True
         return line
+
+
+def by_line(errors: list[str]) -> list[str]:
+    """Errors that begin with a place (see `Lines.place`) in the order of the file; those without a line come last."""
+
+    def line(error: str) -> float:
+        found = re.match(r"line (\d+),", error)
+        return float(found[1]) if found else math.inf
+
+    return sorted(errors, key=line)

@@ -24,10 +24,10 @@ FORMATS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {
 
 
 def data(runs: Sequence[RunResults]) -> pd.DataFrame:
-    """Tidy table with columns agent, step, mean, low, high, at up to 200 evenly spaced steps.
+    """Tidy table with columns agent, seeds (their number), step, mean, low, high, at up to 200 evenly spaced steps.
 
     Curves are normalised regret where it exists, else raw regret, else received reward; `attrs["measure"]` says which,
-    and `attrs` also holds the environment and the number of seeds.
+    and `attrs` also holds the environment.
     """
     if not runs:
         raise InvalidOption("a regret figure needs at least one run.")
@@ -40,9 +40,10 @@ def data(runs: Sequence[RunResults]) -> pd.DataFrame:
             curves = one.regret_curve(normalised=measure == "normalised_regret")
         at = np.unique(np.linspace(0, one.steps - 1, min(POINTS, one.steps)).round().astype(int))
         mean, low, high = curve_interval(curves[:, at])
-        frames.append(pd.DataFrame({"agent": one.agent, "step": at + 1, "mean": mean, "low": low, "high": high}))
+        columns = {"agent": one.agent, "seeds": len(one.seeds), "step": at + 1, "mean": mean, "low": low, "high": high}
+        frames.append(pd.DataFrame(columns))
     table = pd.concat(frames, ignore_index=True)
-    table.attrs = {"measure": measure, "environment": runs[0].environment, "seeds": len(runs[0].seeds)}
+    table.attrs = {"measure": measure, "environment": runs[0].environment}
     return table
 
 
@@ -56,10 +57,9 @@ def draw(axes: Axes, table: pd.DataFrame) -> None:
     }
     axes.set_xlabel("step")
     axes.set_ylabel(names[table.attrs["measure"]])
-    seeds = table.attrs["seeds"]
-    axes.set_title(
-        f"{table.attrs['environment']}, {seeds} seed{'s' if seeds > 1 else ''}, band: 95 % bootstrap of the mean"
-    )
+    least, most = int(table["seeds"].min()), int(table["seeds"].max())  # they differ after an interruption
+    seeds = f"{least} to {most} seeds" if least < most else f"{most} seed{'s' if most > 1 else ''}"
+    axes.set_title(f"{table.attrs['environment']}, {seeds}, band: 95 % bootstrap of the mean")
     axes.margins(x=0.01)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, fontsize="small")

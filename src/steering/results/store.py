@@ -94,6 +94,7 @@ class Store:
                     f"{folder} is a link or a file, not a folder; a results directory holds its own files."
                 )
         self.shards = self.directory / "shards"
+        self.sweep_file = self.directory / "sweep.json"
 
     # Shards
 
@@ -250,14 +251,13 @@ class Store:
     def write_sweep(self, description: dict[str, Any]) -> None:
         """Keep what the newest sweep asked for."""
         with writing(self.directory):
-            write_atomically(self.directory / "sweep.json", json.dumps(description).encode())
+            write_atomically(self.sweep_file, json.dumps(description).encode())
 
     def read_sweep(self) -> dict[str, Any]:
         """What the newest sweep asked for, as it was written; its content is checked by whoever uses it."""
-        path = self.directory / "sweep.json"
-        value = _read_json(path, MAX_SWEEP_BYTES)
+        value = _read_json(self.sweep_file, MAX_SWEEP_BYTES)
         if not isinstance(value, dict):
-            raise StoreError(f"{path} is missing or not readable; start the sweep again with its file.")
+            raise StoreError(f"{self.sweep_file} is missing or not readable; start the sweep again with its file.")
         return value
 
 
