@@ -154,15 +154,9 @@ class Reversible(Operator):
         return np.where(gap >= 0, up, down), np.where(gap >= 0, down, up)
 
     def pair_weights(self, q: Array) -> tuple[Array, Array]:
-        """``c(y, z)`` for all pairs of one or more q, and the q (perhaps rescaled) that it belongs to.
-
-        Zero for y = z: what an outcome gives to itself cancels, but its rounding error would drown a small flow out of
-        an outcome that has nearly all of the mass.
-        """
+        """``c(y, z)`` for all pairs of one or more q, and the q (perhaps rescaled) that it belongs to."""
         q, zeros = self._lifted(q)
-        c = self._weights(q[..., :, None], q[..., None, :], zeros)
-        _diagonal(c)[...] = 0.0
-        return c, q
+        return self._weights(q[..., :, None], q[..., None, :], zeros), q
 
     def _pair_flow(self, p: Array, q: Array) -> Array:
         c, q = self.pair_weights(q)
@@ -200,7 +194,9 @@ class Reversible(Operator):
             neighbours = np.zeros((n, n), dtype=bool)
             neighbours[self.edges] = True
             t *= neighbours | neighbours.T
-        diagonal = _diagonal(t)
+        # a view of the diagonal that can be written to
+        diagonal = t.reshape(-1)[:: n + 1] if t.ndim == 2 else np.einsum("...ii->...i", t)
+        diagonal[...] = 0.0
         diagonal -= np.add.reduce(t, -1)
         return t
 
@@ -255,10 +251,3 @@ class Reversible(Operator):
         parts = sp.csgraph.connected_components(a[seen][:, seen], directed=False)[0]
         reached = (a @ (q > 0).astype(float)) > 0
         return bool(parts == 1 and reached[q <= 0].all())
-
-
-def _diagonal(matrices: Array) -> Array:
-    """A view of the diagonal of each matrix that can be written to."""
-    if matrices.ndim == 2:
-        return matrices.reshape(-1)[:: matrices.shape[-1] + 1]
-    return np.asarray(np.einsum("...ii->...i", matrices))
