@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Protocol
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.experiments import compute
 from steering.experiments.compute import Outcome
+from steering.experiments.imports import import_all
 
 MAX_MEGABYTES = 1 << 30
 """A petabyte: the system takes no number of bytes beyond 63 bits."""
@@ -62,11 +62,7 @@ class Setup:
 
     def do(self) -> None:
         """Do it, in this process."""
-        for name in self.imports:
-            try:
-                importlib.import_module(name)
-            except ImportError as error:
-                raise InvalidOption(f"the module '{name}' cannot be imported: {error}.") from None
+        import_all(self.imports)
         compute.warm(self.warm)
 
 
