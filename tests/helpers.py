@@ -7,9 +7,9 @@ import numpy as np
 from steering.agents import Problem, list_agents
 from steering.agents.psrl import PSRL, PSRLOptions
 from steering.envs import Environment
-from steering.experiments.seeds import environment_streams
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, tables_of
+from steering.runs.seeds import environment_streams
 
 
 class SteppedMDP:

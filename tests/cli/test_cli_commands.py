@@ -17,8 +17,8 @@ import steering
 from steering import experiments
 from steering.cli.common import PIPE_WIDTH, console, plural, print_json
 from steering.cli.run import results_table
-from steering.experiments.runner import Progress
-from steering.results import RunResults
+from steering.runs.results import RunResults
+from steering.runs.runner import Progress
 
 RUN = ("run", "deepsea:4", "-a", "psrl", "-a", "ids:planning=mean", "--steps", "80", "--seeds", "3")
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steering._kernels import planning
+from steering._compiled import planning
 from steering.beliefs import ModelBelief
 from steering.beliefs.dirichlet import checked_concentration
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering._kernels import model_free as kernels
+from steering._compiled import model_free as kernels
 from steering.agents.base import Agent, Floats, choose, in_range
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
 from steering.errors import InvalidOption

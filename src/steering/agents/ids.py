@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering._kernels import beliefs as kernels
+from steering._compiled import beliefs as kernels
 from steering.agents.base import Floats, ModelBasedAgent, ModelBasedOptions, choose, in_range
 
 

@@ -37,8 +37,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steering._kernels import beliefs as kernels
-from steering._kernels import planning
+from steering._compiled import beliefs as kernels
+from steering._compiled import planning
 from steering.agents.base import Floats, Ints, ModelBasedAgent, ModelBasedOptions, choose, in_range
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
 from steering.agents.stein_information import (

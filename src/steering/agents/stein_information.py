@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steering._compiled.stein import barker_information_rows
 from steering.beliefs import ModelBelief
 from steering.stein import TwoParameter, get_kernel, get_operator, normal_gamma_information, posterior_information
-from steering.stein._kernels import barker_information_rows
 
 Floats = NDArray[np.float64]
 

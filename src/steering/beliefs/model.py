@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steering._kernels import beliefs as kernels
+from steering._compiled import beliefs as kernels
 from steering.beliefs.dirichlet import SMALL_CONCENTRATION, checked_concentration, draw_rows
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
 from steering.errors import InvalidOption

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering._kernels import planning as kernels
+from steering._compiled import planning as kernels
 from steering.errors import InvalidOption
 from steering.mdp._checks import (
     Ints,

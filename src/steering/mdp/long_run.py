@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from steering._kernels.chains import stationary_distribution
+from steering._compiled.chains import stationary_distribution
 from steering.mdp._checks import checked_count, checked_start
 from steering.mdp.evaluation import policy_chain
 from steering.mdp.tabular import Floats, TabularMDP

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, sparse
 
-from steering._kernels import planning as kernels
+from steering._compiled import planning as kernels
 from steering.errors import NotAvailable
 from steering.mdp._checks import checked_discount, checked_rewards
 from steering.mdp.evaluation import action_values

@@ -30,8 +30,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering._kernels import planning as kernels
-from steering._kernels import value_iteration as sweeping
+from steering._compiled import planning as kernels
+from steering._compiled import value_iteration as sweeping
 from steering.errors import InvalidOption
 from steering.mdp._checks import (
     Ints,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steering._kernels import simulate
+from steering._compiled import simulate
 from steering.mdp.tabular import TabularMDP
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Noise:
 
 
 def tables_of(mdp: TabularMDP) -> Tables:
-    """Arrays that the compiled simulation reads (see `steering._kernels.simulate`)."""
+    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`)."""
     offsets, successors, cumulative = simulate.compress(mdp.P)
     return offsets, successors, cumulative, mdp.reward_mean, mdp.reward_std
 

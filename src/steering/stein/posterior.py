@@ -149,7 +149,7 @@ def posterior_information_rows(
     reference
         ``"mean"`` or ``"empirical"``; rows without counts use the mean.
     """
-    from steering.stein._kernels import barker_information_rows  # Numba is only loaded when it is used
+    from steering._compiled.stein import barker_information_rows  # Numba is only loaded when it is used
 
     base = get_kernel(kernel)
     if not isinstance(base, TwoParameter):

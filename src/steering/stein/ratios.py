@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, special
+from scipy import special
 
+from steering._compiled.quadrature import gauss_laguerre
 from steering.stein.checks import Array
 
 _DEPTH = 100
@@ -110,10 +111,3 @@ def gamma_rule(alpha: float) -> tuple[Array, Array]:
     log_g = t - back
     weights = np.exp(alpha * log_g - np.exp(log_g) - special.gammaln(alpha)) * (1.0 + back) * step
     return log_g, weights / weights.sum()
-
-
-def gauss_laguerre(alpha: float, points: int) -> tuple[Array, Array]:
-    """Golub-Welsch rule for the Gamma(alpha) density."""
-    k = np.arange(points)
-    nodes, vectors = linalg.eigh_tridiagonal(2.0 * k + alpha, np.sqrt(k[1:] * (k[1:] + alpha - 1.0)))
-    return np.asarray(nodes), np.asarray(vectors[0] ** 2)
