@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.planning import Floats
+from steering._types import Floats
 
 
 @jit

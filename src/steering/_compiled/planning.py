@@ -20,13 +20,9 @@ holds the lowest-numbered action within :math:`\tau` of the best.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steering._compiled._jit import jit
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from steering._types import Bools, Floats, Ints
 
 SMALL = 32
 """Up to this number of states systems are solved by elimination written here, beyond it by LAPACK."""

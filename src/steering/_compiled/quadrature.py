@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-Array = NDArray[np.float64]
+from steering._types import Floats
 
 
-def gauss_laguerre(alpha: float, points: int) -> tuple[Array, Array]:
+def gauss_laguerre(alpha: float, points: int) -> tuple[Floats, Floats]:
     """Golub-Welsch rule for the Gamma(alpha) density."""
     k = np.arange(points)
     nodes, vectors = linalg.eigh_tridiagonal(2.0 * k + alpha, np.sqrt(k[1:] * (k[1:] + alpha - 1.0)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.planning import Bools, Floats, Ints, canonical_policy, optimality_backup
+from steering._compiled.planning import canonical_policy, optimality_backup
+from steering._types import Bools, Floats, Ints
 
 
 @jit

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering._compiled import simulate
+from steering._types import Floats, Ints
 from steering.mdp.tabular import TabularMDP
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats]
 
 CHUNK = 8192

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from steering.paper.studies.intervals import LEAST_STRATUM, interval_of_mean
-
-Floats = NDArray[np.float64]
+from steering._types import Floats
+from steering.runs.intervals import LEAST_STRATUM, interval_of_mean
 
 POINTS = 24
 LEAST_POINTS = 3

@@ -15,13 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper import looks
 from steering.paper.scale import Block
 from steering.paper.source import Source
 from steering.runs.drawing import new_figure
 from steering.runs.statistics import curve_interval
-
-Floats = NDArray[np.float64]
 
 NORMALISED = "cumulative regret / oracle's total reward"
 RAW = "cumulative regret (reward units)"

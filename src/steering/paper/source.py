@@ -13,15 +13,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steering._types import Floats, Ints
 from steering.errors import NotAvailable
 from steering.paper.scale import Block, Scale
 from steering.sweeps.store.load import Results
 from steering.sweeps.sweep_file import read_sweep
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Blocks = Sequence[Block]
 
 SCALARS = ("info_weight", "gain", "regret", "ratio", "value_gap")

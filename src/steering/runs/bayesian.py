@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steering._checks import whole
+from steering._types import Floats
 from steering.agents import Agent, describe_agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption
-from steering.runs.runner import Progress, checked_count, run
+from steering.runs.runner import Progress, run
 from steering.runs.seeds import checked_seeds
 from steering.runs.statistics import mean_interval
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def bayesian_regret(
     """
     learner = make_agent(agent, **options)
     drawn = checked_seeds(mdps, "mdps")
-    checked_count("runs_per_mdp", runs_per_mdp)
+    whole("runs_per_mdp", runs_per_mdp, 1)
     draw: Callable[[int], Environment] = prior if callable(prior) else lambda seed: make_env(prior, seed=seed)
     curves = []
     for done, seed in enumerate(drawn):

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steering import mdp as planners
+from steering._types import Floats, Ints
 from steering.agents import Agent
 from steering.envs import Environment
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.results import Diagnostics, QSnapshots
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 RECORDS = ("value_gap", "q_posterior", "diagnostics")
 

@@ -15,14 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.statistics import mean_interval
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 MEASURES = (
     "reward",

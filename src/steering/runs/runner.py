@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steering import mdp as planners
+from steering._checks import whole
+from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
@@ -27,8 +28,6 @@ from steering.runs.recording import Oracle, Recorder, Wanted, collect
 from steering.runs.results import RunResults
 from steering.runs.seeds import checked_seeds, environment_streams, stream
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 BYTES_PER_STEP = 56
@@ -87,9 +86,9 @@ def run(
     """
     environment = make_env(env)
     learner = make_agent(agent, **options)
-    checked_count("steps", steps)
-    checked_count("windows", windows)
-    checked_count("snapshots", snapshots)
+    whole("steps", steps, 1)
+    whole("windows", windows, 1)
+    whole("snapshots", snapshots, 1)
     wanted = Wanted.checked(record, environment, steps, snapshots)
     chosen = checked_seeds(seeds)
     edges = np.linspace(0, steps, min(windows, steps) + 1).round().astype(np.int64)
@@ -295,9 +294,3 @@ def refuse_too_long(steps: int, runs: int) -> None:
             f"{steps} steps x {runs} runs take {needed / 1e9:,.0f} GB to keep, and this machine has "
             f"{memory / 1e9:,.0f} GB; use fewer steps or runs."
         )
-
-
-def checked_count(name: str, value: Any) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidOption(f"{name} is {value!r}; it must be a whole number of at least 1.")

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
 
-Floats = NDArray[np.float64]
 Strata = Mapping[str, Floats]
 
 BLOCK_NUMBERS = 4_000_000

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from steering._files import write_atomically
+from steering._types import Floats
 from steering.errors import NotAvailable
 from steering.runs.statistics import (
-    Floats,
     area_under_curve,
     interquartile_mean,
     pooled_mean,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
+from steering._types import Floats
 from steering.paper.claims.rule import Claim, above
 from steering.paper.fits import Effect, mean_effect
 from steering.paper.scale import OTHERWISE, PARTNERS, VARIANTS
-
-Floats = NDArray[np.float64]
 
 
 def ahead(scores: Mapping[str, Floats], agent: str, others: Iterable[str]) -> Effect:

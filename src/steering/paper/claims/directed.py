@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.comparisons import variants_ahead
 from steering.paper.claims.rule import DECIDES, Claim, above, below
 from steering.paper.fits import Effect, mean_effect
 from steering.paper.scale import VARIANTS
-
-Floats = NDArray[np.float64]
 
 LEFT, RIGHT = 0, 1
 TINY = 1e-300

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.comparisons import ahead, variants_ahead
 from steering.paper.claims.rule import ALL, DECIDES, Claim, Rule, above, below
 from steering.paper.fits import Effect, mean_effect
 from steering.paper.scale import VARIANTS
 
-Floats = NDArray[np.float64]
 Belief = tuple[NDArray[np.int64], Floats, Floats, Floats]
 
 LEFT, RIGHT = 0, 1

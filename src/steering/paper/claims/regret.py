@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.comparisons import control, variants_ahead
 from steering.paper.claims.rule import ALL, DECIDES, Claim, Rule, above, below
 from steering.paper.fits import exponent, mean_effect
 from steering.paper.scale import BASELINES, EXACT_IDS, PARTNERS, VARIANTS, Block
 from steering.paper.source import Source
 
-Floats = NDArray[np.float64]
 Panels = Mapping[str, Sequence[Block]]
 
 DIFFERENCE = f"baseline's regret - STEERING's, paired by seed; of all baselines {DECIDES}"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.rule import ALL, DECIDES, Claim, above, below
 from steering.paper.fits import Effect, exponent, mean_effect
 from steering.paper.scale import BASELINES, Block
 from steering.paper.source import Source
-
-Floats = NDArray[np.float64]
 
 ALMOST_LINEAR = 0.9
 """Regret growing with at least this power of time is called almost linear."""

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.rule import DECIDES, Claim, Rule, above, below
 from steering.paper.fits import Effect, exponent, mean_effect, scan_exponent, share_effect, slopes
 from steering.paper.scale import VARIANTS
-
-Floats = NDArray[np.float64]
 
 SLACK = 0.1
 """A decay as 1/k is accepted when the fitted exponent is surely below -1 + this."""

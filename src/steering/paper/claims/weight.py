@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper.claims.rule import Claim, below
 from steering.paper.fits import mean_effect
-
-Floats = NDArray[np.float64]
 
 CLOSE = 0.1
 """As good as the ratio: at most this much more normalised regret."""

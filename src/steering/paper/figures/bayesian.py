@@ -15,8 +15,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper import looks, panels
 from steering.paper.chapter import Chapter, Chart, Tables
 from steering.paper.claims.theory import bayesian_claims
@@ -24,8 +24,6 @@ from steering.paper.scale import VARIANTS, Block, Scale
 from steering.paper.source import Source
 from steering.runs.drawing import new_figure
 from steering.runs.statistics import mean_interval
-
-Floats = NDArray[np.float64]
 
 BASE = {"S": 4, "A": 2, "H": 5}
 SCANS = {"S": (3, 4, 6, 9), "A": (2, 3, 4, 6), "H": (3, 5, 8, 12)}

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.agents import Agent, Problem, make_agent
 from steering.envs import make_env
 from steering.mdp.simulator import Simulator, tables_of
@@ -26,8 +26,6 @@ from steering.paper.source import Source
 from steering.runs.drawing import new_figure
 from steering.runs.runner import simulate
 from steering.runs.seeds import environment_streams, stream
-
-Floats = NDArray[np.float64]
 
 ENVIRONMENT = "deepsea:4"
 AGENT = "steering"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from steering._types import Floats
 from steering.paper import panels
 from steering.paper.chapter import Chapter, Chart, Tables
 from steering.paper.claims.regret import prior_claims
@@ -64,7 +65,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
     return [panels.chart(tables["curves"], TITLE, size=scale.remark(), share_y=True)]
 
 
-def _regret(source: Source, level: str) -> dict[str, panels.Floats]:
+def _regret(source: Source, level: str) -> dict[str, Floats]:
     part = blocks(source.scale, level)
     return {agent: source.regret(part, with_eta(agent, LEVELS[level])) for agent in (*NAMES, LEARNED_IDS)}
 

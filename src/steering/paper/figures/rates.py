@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.paper import looks, panels
 from steering.paper.chapter import Chapter, Chart, Tables
 from steering.paper.claims.theory import rate_claims
@@ -25,8 +25,6 @@ from steering.paper.source import Source, stacked
 from steering.runs.drawing import new_figure
 from steering.runs.statistics import curve_interval
 from steering.stein import SteinSupportWarning, discrepancy
-
-Floats = NDArray[np.float64]
 
 N = 8
 SAMPLES = np.unique(np.geomspace(10, 10_000, 13).astype(int))

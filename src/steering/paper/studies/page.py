@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from steering._files import write_atomically
 from steering.paper.studies.design import OURS, Design
-from steering.paper.studies.intervals import Interval, interval_of_mean
 from steering.paper.studies.verdicts import VERDICTS
 from steering.runs.drawing import new_figure, save_figure
+from steering.runs.intervals import Interval, interval_of_mean
 from steering.runs.style import LABELS, colour
 
 MARKS = {"better": "+", "tied": "=", "worse": "-", "too few": "?"}

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.agents import describe_agent
 from steering.envs import make_env
 from steering.errors import NotAvailable
@@ -31,7 +31,6 @@ from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import canonical_agent, read_sweep
 
 RECORD = {"points": 50, "windows": 1}
-Floats = NDArray[np.float64]
 Chosen = dict[tuple[str, str], str]
 """Text of the chosen setting for each (cell, family)."""
 Running = dict[tuple[str, str], list[str]]

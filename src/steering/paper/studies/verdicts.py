@@ -19,10 +19,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.paper.studies.design import OURS
-from steering.paper.studies.intervals import Interval, interval_of_mean
-from steering.runs.statistics import Floats, probability_of_improvement
+from steering.runs.intervals import Interval, interval_of_mean
+from steering.runs.statistics import probability_of_improvement
 
 LEVEL = 0.99
 MARGIN = 0.005

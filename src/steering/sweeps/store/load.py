@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from steering._files import write_atomically
+from steering._types import Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.sweeps.store.directory import Store, Unreadable
 from steering.sweeps.store.plans import canonical, configuration_id
@@ -35,8 +36,6 @@ TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior
 NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total")
 MAX_ROWS = 1 << 29
 """Most rows of a long table; beyond, read one environment or agent at a time."""
-
-Ints = NDArray[np.int64]
 
 
 class ProblemWarning(UserWarning):

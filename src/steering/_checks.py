@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from steering.errors import InvalidOption
-from steering.mdp.tabular import MAX_ENTRIES
 
 
 def whole(what: str, value: object, least: int, most: int | None = None) -> int:
@@ -53,10 +52,16 @@ def choice(what: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
-def fits(what: str, n_states: int, n_actions: int) -> None:
-    """Refuse an MDP whose arrays would have more than `MAX_ENTRIES` entries, before anything is allocated."""
-    if n_states * n_actions * n_states > MAX_ENTRIES:
-        raise InvalidOption(
-            f"{what} has {n_states} states and {n_actions} actions, {n_states * n_actions * n_states:.1e} "
-            f"transitions; the limit is {MAX_ENTRIES:.1e}, so make it smaller."
-        )
+def choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the allowed words."""
+    if value not in allowed:
+        raise InvalidOption(f"{name} is '{value}'; choose one of: {', '.join(allowed)}.")
+
+
+def in_range(name: str, value: float, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
+    """Refuse a number outside [low, high], or (low, high] with `open_low`; NaN is always outside."""
+    fits = low < value <= high if open_low else low <= value <= high
+    if not fits or not np.isfinite(value):
+        border = "a finite number above" if open_low else "a finite number of at least"
+        upper = "" if high == np.inf else f" and at most {high:g}"
+        raise InvalidOption(f"{name} is {value}; it must be {border} {low:g}{upper}.")

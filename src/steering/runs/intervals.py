@@ -24,12 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-
-Floats = NDArray[np.float64]
 
 LEAST_STRATUM = 3
 RESAMPLES = 4000
