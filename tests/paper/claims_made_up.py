@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from steering.paper.claims.regret import deepsea_claims, environment_claims, prior_claims
 from steering.paper.claims.rule import Claim
 from steering.paper.claims.sparsity import OTHERS, dense_sparse_claims, psrl_claims
+
 from steering.paper.scale import BASELINES, EXACT_IDS, PARTNERS, VARIANTS
 
 RUNS = 6

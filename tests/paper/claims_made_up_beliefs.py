@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from claims_made_up import NOISE, RUNS, Case, Levels, by_agent
-
 from steering.paper.claims.directed import dsd_claims, occupancy_claims
 from steering.paper.claims.posterior import PAIRS, posterior_claims, random_action_claims
 from steering.paper.claims.rule import Claim
 from steering.paper.claims.theory import bayesian_claims, bound_claims, rate_claims
 from steering.paper.claims.weight import WeightRuns, weight_claims
+
 from steering.paper.scale import VARIANTS
 
 OPTIMAL = 2.0

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from steering.paper.plan import CHAPTERS, description
+
 from steering.paper.scale import Scale
 from steering.paper.source import Source
 from steering.sweeps import sweep

@@ -11,14 +11,14 @@ import pytest
 from claims_made_up import DEEPSEA, ENVIRONMENTS, NOISE, PRIOR, SPARSITY, Case
 from claims_made_up_beliefs import BELIEFS, DEFAULT_ONLY, DIRECTED, THEORY, bayesian, bounds, rates
 from reproduction_small import SMALL, small_source
-
-import steering
 from steering.paper.claims.comparisons import ahead
 from steering.paper.claims.rule import DECIDES, Claim, Verdict
 from steering.paper.claims.theory import never
 from steering.paper.claims.weight import WeightRuns, weight_claims
-from steering.paper.fits import share_effect
 from steering.paper.plan import CHAPTERS
+
+import steering
+from steering.paper.fits import share_effect
 from steering.paper.report.text import RULE
 from steering.paper.run import Finished, Reproduction, _write_numbers
 from steering.paper.scale import OTHERWISE, PARTNERS, VARIANTS

@@ -15,11 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from reproduction_small import SMALL, small_source
-
-import steering
-from steering.errors import NotAvailable, SteeringError
-from steering.paper import looks
-from steering.paper.chapter import Chart
 from steering.paper.figures import (
     bayesian,
     bounds,
@@ -37,6 +32,11 @@ from steering.paper.figures import (
 )
 from steering.paper.names import NAMES
 from steering.paper.plan import CHAPTERS, chosen, description
+
+import steering
+from steering.errors import NotAvailable, SteeringError
+from steering.paper import looks
+from steering.paper.chapter import Chart
 from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")

@@ -18,12 +18,12 @@ import matplotlib.image
 import numpy as np
 import pytest
 from reproduction_small import SMALL
-
-from steering.errors import InvalidOption, SteeringError
-from steering.paper import reproduce
 from steering.paper.claims.rule import Verdict
 from steering.paper.figures import psrl_sparsity
 from steering.paper.plan import CHAPTERS
+
+from steering.errors import InvalidOption, SteeringError
+from steering.paper import reproduce
 from steering.paper.report.page import _json
 from steering.paper.report.settings import runs_text, size_words
 from steering.paper.run import PROGRAM, Reproduction, _write_numbers

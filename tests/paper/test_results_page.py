@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from reproduction_small import small_source
-
 from steering.paper.claims.rule import ALL, Rule, Verdict, decide
-from steering.paper.fits import Effect
 from steering.paper.plan import CHAPTERS
+
+from steering.paper.fits import Effect
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split("<!-- results: begin -->")[1]

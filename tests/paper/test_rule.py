@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from steering.errors import InvalidOption
 from steering.paper.claims.rule import (
     Claim,
     Rule,
@@ -16,6 +14,8 @@ from steering.paper.claims.rule import (
     below,
     decide,
 )
+
+from steering.errors import InvalidOption
 from steering.paper.fits import UNKNOWN, Effect
 
 GOOD, BAD, UNSURE = Effect(1.0, 0.5, 1.5), Effect(-1.0, -1.5, -0.5), Effect(0.2, -0.1, 0.5)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from steering.paper.studies import default_design
 from steering.paper.studies.ladder import rungs
 from steering.paper.studies.page import MARKS

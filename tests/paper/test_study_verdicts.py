@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steering.paper.studies.verdicts import LEVEL, MARGIN, compare, verdict
 
 from steering.errors import InvalidOption
-from steering.paper.studies.verdicts import LEVEL, MARGIN, compare, verdict
 from steering.runs.intervals import Interval, interval_of_mean
 
 
