@@ -24,7 +24,8 @@ MANY = 6
 """A layout that is computed takes seconds for more panels than this; they have a fixed one."""
 DECADES = 1.6
 """A logarithmic axis over less than this has ticks at 1, 2 and 5 too, as plain numbers."""
-FEW_PLACES = 6
+FEW_PLACES, FEW_PANELS = 6, 3
+"""Up to so many places on a logarithmic axis are its ticks; more panels than this are narrow, and have fewer ticks."""
 
 
 def sheet(*charts: Chart, title: str = "", columns: int = 4) -> Figure:
@@ -50,11 +51,12 @@ def sheet(*charts: Chart, title: str = "", columns: int = 4) -> Figure:
     figure = new_figure(width, height)
     fixed = len(panels) > MANY
     if fixed:
-        _fix_layout(figure, rows, columns, below)
+        figure.set_layout_engine("none")
+    grid = figure.add_gridspec(rows, columns, **(_margins(width, height, below) if fixed else {}))
     first: dict[int, Axes] = {}
     for number, (one, panel) in enumerate(panels):
         shared = first.get(id(one)) if one["share_y"] else None
-        axes = figure.add_subplot(rows, columns, number + 1, sharey=shared)
+        axes = figure.add_subplot(grid[number // columns, number % columns], sharey=shared)
         _draw(axes, one, panel)
         if number % columns == 0 or id(one) not in first:
             axes.set_ylabel(one["ylabel"])
@@ -74,18 +76,10 @@ def sheet(*charts: Chart, title: str = "", columns: int = 4) -> Figure:
     return figure
 
 
-def _fix_layout(figure: Figure, rows: int, columns: int, below: float) -> None:
-    """Margins in inches: labels at the left, a heading of two lines above, ticks, label and legend below."""
-    figure.set_layout_engine("none")
-    width, height = figure.get_size_inches()
-    figure.subplots_adjust(
-        left=0.8 / width,
-        right=1 - 0.2 / width,
-        top=1 - 0.85 / height,
-        bottom=(0.55 + below) / height,
-        hspace=0.2,
-        wspace=0.07 * columns / 4,
-    )
+def _margins(width: float, height: float, below: float) -> dict[str, float]:
+    """Room in inches: labels at the left, a heading of two lines above, ticks, a label and the legend below."""
+    edges = {"left": 0.8 / width, "right": 1 - 0.2 / width, "top": 1 - 0.85 / height}
+    return {**edges, "bottom": (0.55 + below) / height, "hspace": 0.2, "wspace": 0.06}
 
 
 def _style(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +103,9 @@ def _draw(axes: Axes, chart: Chart, panel: Mapping[str, Any]) -> None:
         if "low" in line:
             axes.fill_between(line["x"], line["low"], line["high"], color=style["color"], alpha=0.16, linewidth=0)
     for line in panel.get("lines", ()):
-        style = _style(line) | {"color": "#555555", "linewidth": 1.2}
+        style = _style(line)
         axes.axvline(line["x"], **style)
-        axes.axvspan(line["low"], line["high"], color="#555555", alpha=0.12, linewidth=0)
+        axes.axvspan(line["low"], line["high"], color=style["color"], alpha=0.1, linewidth=0)
     for mark in panel.get("marks", ()):
         axes.axhline(mark["y"], color="black", linestyle=LINES[looks.REFERENCE_DASH], linewidth=1.2)
     axes.set_title(panel["title"], fontsize="medium")
@@ -129,13 +123,14 @@ def _scale(axes: Axes, chart: Chart, panel: Mapping[str, Any]) -> None:
             axes.margins(x=0.05)
             axes.xaxis.set_minor_locator(NullLocator())
             axes.set_xticks(places, [f"{x:g}" for x in places])
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(5 if len(chart["panels"]) < 4 else 3))
+    elif len(chart["panels"]) > FEW_PANELS:
+        axes.xaxis.set_major_locator(MaxNLocator(3))
     if chart["logy"]:
         axes.set_yscale("log")
-        heights = [y for line in panel["series"] for y in line["mean"] if y > 0]
+        sharing = chart["panels"] if chart["share_y"] else [panel]
+        heights = [y for one in sharing for line in one["series"] for y in line["mean"] if y > 0]
         low, high = min(heights), max(heights)
-        axes.set_ylim(bottom=min(low / 2, axes.get_ylim()[0] if chart["share_y"] and axes.get_ylim()[0] > 0 else low))
+        axes.set_ylim(bottom=low / 2)
         if np.log10(high / low) < DECADES:
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_minor_locator(NullLocator())

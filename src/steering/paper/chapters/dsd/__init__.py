@@ -6,9 +6,13 @@ used here. D(s, a) is the Stein information that the agent itself plans with. Ri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from steering._types import Floats
 from steering.paper import looks
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.dsd.claims import claims
@@ -43,14 +47,19 @@ def data(source: Source, scale: Scale) -> Tables:
             times = traces[0].plan_times
             kept = np.unique(np.linspace(0, times.size - 1, min(POINTS, times.size)).round().astype(int))
             table = stacked(traces, "information")
-            late = table[:, -max(times.size // 10, 1) :].mean(axis=1)
             for state in STATES:
                 for action, name in enumerate(NAMES):
                     fixed = {"variant": variant, "n": n, "state": state, "action": name}
                     one = table[:, :, state - 1, action]
                     drawn.append(band(fixed, times[kept], one[:, kept]))
-                    runs.append(per_run(fixed, first=one[:, 0], late=late[:, state - 1, action]))
+                    runs.append(ends(fixed, one))
     return {"dsd": pd.concat(drawn, ignore_index=True), "runs": pd.concat(runs, ignore_index=True)}
+
+
+def ends(fixed: Mapping[str, Any], values: Floats) -> pd.DataFrame:
+    """D (runs, plans) of every run at its first plan and over the last tenth of its plans."""
+    late = values[:, -max(values.shape[1] // 10, 1) :].mean(axis=1)
+    return per_run(fixed, first=values[:, 0], late=late)
 
 
 def charts_by_variant(tables: Tables, scale: Scale) -> dict[str, Chart]:

@@ -16,6 +16,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from steering._types import Floats
 from steering.paper import looks
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.occupancy.claims import FIRST, LAST, claims
@@ -47,11 +48,18 @@ def data(source: Source, scale: Scale) -> Tables:
         w, s, a = (axis.ravel() for axis in np.indices(share.shape))
         rows = {"agent": agent, "window": w, "start": edges[w], "end": edges[w + 1], "state": s, "action": a}
         shares.append(pd.DataFrame({**rows, "share": share.ravel()}))
-        for window, counts in ((FIRST, visits[:, 0]), (LAST, visits[:, -1])):
-            r, s, a = (axis.ravel() for axis in np.indices(counts.shape))
-            rows = {"agent": agent, "window": window, "run": r, "state": s, "action": a}
-            runs.append(pd.DataFrame({**rows, "visits": counts.ravel()}))
+        runs.append(ends(agent, visits))
     return {"visits": pd.concat(shares, ignore_index=True), "runs": pd.concat(runs, ignore_index=True)}
+
+
+def ends(agent: str, visits: Floats) -> pd.DataFrame:
+    """Visits (runs, windows, S, A) of every run in its first and its last window."""
+    frames = []
+    for window, counts in ((FIRST, visits[:, 0]), (LAST, visits[:, -1])):
+        r, s, a = (axis.ravel() for axis in np.indices(counts.shape))
+        rows = {"agent": agent, "window": window, "run": r, "state": s, "action": a}
+        frames.append(pd.DataFrame({**rows, "visits": counts.ravel()}))
+    return pd.concat(frames, ignore_index=True)
 
 
 def draw(axes: Axes, table: pd.DataFrame, top: float) -> AxesImage:

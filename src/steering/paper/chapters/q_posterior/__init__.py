@@ -54,17 +54,22 @@ def data(source: Source, scale: Scale) -> Tables:
                         "optimal": optimal[state, action],
                     }
                     drawn.append(pd.DataFrame({**fixed, "state": state + 1, "action": name, **values}))
-            runs.append(_errors(mean, std, optimal, steps).assign(**fixed))
-    visits = source.visits(blocks(SIZES[-1], scale), "ube", (SIZES[-1], len(ACTIONS)))[:, -1]
-    left = visits[:, :, LEFT].sum(axis=1) / visits.sum(axis=(1, 2))
+            runs.append(errors(mean, std, optimal, steps).assign(**fixed))
+    visits = source.visits(blocks(SIZES[-1], scale), "ube", (SIZES[-1], len(ACTIONS)))
     return {
         "posterior": pd.concat(drawn, ignore_index=True),
         "runs": pd.concat(runs, ignore_index=True),
-        "actions": per_run({"n": SIZES[-1], "agent": "ube"}, left=left),
+        "actions": left_actions(visits),
     }
 
 
-def _errors(mean: Floats, std: Floats, optimal: Floats, steps: Sequence[int]) -> pd.DataFrame:
+def left_actions(visits: Floats) -> pd.DataFrame:
+    """Share of left actions of every run in its last window, from visits (runs, windows, S, A)."""
+    end = visits[:, -1]
+    return per_run({}, left=end[:, :, LEFT].sum(axis=1) / end.sum(axis=(1, 2)))
+
+
+def errors(mean: Floats, std: Floats, optimal: Floats, steps: Sequence[int]) -> pd.DataFrame:
     """Errors of right actions and spreads of both for every run and time, averaged over the last states.
 
     `level` is the mean of |Q*| of right actions, which the error is divided by.

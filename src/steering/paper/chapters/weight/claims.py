@@ -9,6 +9,7 @@ outside of the grid has none, and then there is no effect.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,8 +94,12 @@ def runs_by_variant(tables: Tables) -> dict[str, WeightRuns]:
 
 
 def claims(tables: Tables) -> list[Claim]:
+    """Claims, from the tables."""
+    return claims_of(runs_by_variant(tables))
+
+
+def claims_of(runs: Mapping[str, WeightRuns]) -> list[Claim]:
     """The bound at the theorem's weight, and its regret against that of the ratio."""
-    runs = runs_by_variant(tables)
     return [
         Claim(
             "theorem-4.6",
