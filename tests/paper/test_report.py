@@ -20,13 +20,15 @@ import pytest
 from reproduction_small import CHAPTERS, SMALL
 
 from steering.errors import InvalidOption, SteeringError
-from steering.paper import reproduce
+from steering.paper import reproduce, verdicts
 from steering.paper.chapters import psrl_sparsity
 from steering.paper.report.page import _json
 from steering.paper.report.settings import runs_text, size_words
+from steering.paper.report.text import claims_table
 from steering.paper.rule import Verdict
-from steering.paper.run import PROGRAM, Reproduction, write_numbers
+from steering.paper.run import PROGRAM, Reproduction, changed, claims_numbers, write_numbers
 from steering.paper.scale import QUICK
+from steering.paper.tables import csv as table_csv
 from steering.sweeps.store.directory import Store
 
 NAMES = ["schematics", "psrl_sparsity", "occupancy", "prior_belief", "dsd"]
