@@ -265,7 +265,7 @@ def test_bounds_come_from_the_traced_runs() -> None:
 def test_the_figure_of_bounds_draws_what_the_claims_judge() -> None:
     """A point below the line is a run that keeps the bound: the largest ratio of the run, not its mean."""
     table = small_tables("bounds")["runs"]
-    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes[1]
+    axes = bounds.CHAPTER.figures({"runs": table}, SMALL)["bounds"].axes[1]
     drawn = np.concatenate([np.asarray(part.get_offsets()) for part in axes.collections])
     expected = table[["ratio_bound", "ratio_max"]].to_numpy()
     np.testing.assert_allclose(np.sort(drawn[:, 1]), np.sort(np.maximum(expected[:, 1], 1e-6)))
@@ -293,7 +293,7 @@ def test_bayesian_regret_starts_afresh_in_every_episode() -> None:
 def test_an_agent_far_above_the_others_leaves_the_axes_and_is_named() -> None:
     table = small_tables("environments")["curves"]
     table.loc[table["agent"] == "q_learning", ["mean", "low", "high"]] *= 50
-    axes = environments.figures({"curves": table}, SMALL)["environments"].axes
+    axes = environments.CHAPTER.figures({"curves": table}, SMALL)["environments"].axes
     highest = table[table["agent"] != "q_learning"].groupby("panel", sort=False)["mean"].max()
     for one, top in zip(axes, highest, strict=True):
         assert "Q-learning leaves the axes" in one.get_title()
@@ -329,7 +329,7 @@ def test_bounds_have_colours_of_no_baseline_and_axes_around_the_points() -> None
     assert not baselines & set(looks.SHADES.values())
     assert not baselines & {*rates.COLOURS.values()}
     table = small_tables("bounds")["runs"]
-    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes
+    axes = bounds.CHAPTER.figures({"runs": table}, SMALL)["bounds"].axes
     for one, (value, bound, _) in zip(axes, bounds.PAIRS.values(), strict=True):
         low, high = one.get_xlim()
         assert low < table[bound].min()
@@ -341,7 +341,7 @@ def test_bounds_have_colours_of_no_baseline_and_axes_around_the_points() -> None
 def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
     table = small_tables("q_posterior")["posterior"]
     table["std"] = table["agent"].map({"q_learning": 0.0, "ube": 1e6}).fillna(0.01)
-    drawn = q_posterior.figures({"posterior": table}, SMALL)
+    drawn = q_posterior.CHAPTER.figures({"posterior": table}, SMALL)
     titles = {name: figure.get_suptitle() for name, figure in drawn.items()}
     assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds)" in titles["q_posterior_4_mm"]
     assert titles["q_posterior_4_mm"].endswith("deviation of STEERING, default and Moment matching")
@@ -354,7 +354,7 @@ def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
 def test_the_concept_shows_the_distances_of_its_arrows() -> None:
     table = small_tables("concept")["points"]
     for axes, (step, part) in zip(
-        concept.figures({"points": table}, SMALL)["concept"].axes, table.groupby("step"), strict=True
+        concept.CHAPTER.figures({"points": table}, SMALL)["concept"].axes, table.groupby("step"), strict=True
     ):
         one = concept.shown_draw(part)
         assert axes.get_title() == f"step {step}\nto the mean {one['to_mean']:.2f}, to the truth {one['to_truth']:.2f}"

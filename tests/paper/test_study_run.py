@@ -150,7 +150,7 @@ def test_everything_is_written_and_follows_from_the_table_of_runs(study, monkeyp
     assert "| DeepSea 4 |" in text
     assert "compared with" in text
     assert len(tasks_data(finals)) == 6
-    assert set(sizes_data(finals)["size"]) == {4}
+    assert set(sizes_data(finals)["x"]) == {4}
 
 
 def test_tasks_where_ours_is_worse_are_listed(study) -> None:

@@ -9,22 +9,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from steering.paper.charts import Chart
+from steering.paper.drawing import sheet
 from steering.paper.rule import Claim
 from steering.paper.scale import Block, Scale
 from steering.paper.source import Source
 from steering.paper.tables import Tables
-
-
-def _nothing_needed(scale: Scale) -> list[Block]:
-    return []
-
-
-def _no_claims(tables: Tables) -> list[Claim]:
-    return []
-
-
-def _no_charts(tables: Tables, scale: Scale) -> list[Chart]:
-    return []
 
 
 @dataclass(frozen=True)
@@ -39,10 +28,10 @@ class Chapter:
         The runs that the figure rests on, as blocks of the sweep.
     data
         Tables that are drawn and that claims are judged by; they are published as CSV files.
-    figures
-        Drawings of the tables, by file name.
     charts
         Interactive drawings of the tables (see `charts`); without them the report shows the figures.
+    draw
+        Drawings of the tables for files, by name; the charts side by side, where nothing is given.
     claims
         Claims of the paper that the published tables decide.
     """
@@ -52,10 +41,14 @@ class Chapter:
     paper: str
     text: str
     data: Callable[[Source, Scale], Tables]
-    figures: Callable[[Tables, Scale], Mapping[str, Figure]]
-    needs: Callable[[Scale], list[Block]] = _nothing_needed
-    charts: Callable[[Tables, Scale], list[Chart]] = _no_charts
-    claims: Callable[[Tables], list[Claim]] = _no_claims
+    needs: Callable[[Scale], list[Block]] = lambda scale: []
+    charts: Callable[[Tables, Scale], list[Chart]] = lambda tables, scale: []
+    draw: Callable[[Tables, Scale], Mapping[str, Figure]] | None = None
+    claims: Callable[[Tables], list[Claim]] = lambda tables: []
+
+    def figures(self, tables: Tables, scale: Scale) -> Mapping[str, Figure]:
+        """Drawings by file name."""
+        return self.draw(tables, scale) if self.draw else {self.name: sheet(*self.charts(tables, scale))}
 
 
 Run = Callable[[str, Sequence[Block], str], Source]

@@ -2,7 +2,7 @@
 
 A chart of lines has panels, and a panel has series: x, mean, and where there is a band low and high. `chart` makes it
 of a table with columns panel, agent, x, mean, low, high. A panel may have more: `lines` (vertical, with a band),
-`marks` (horizontal), `ylim`. Series with `points` are drawn with markers and bars in figures.
+`marks` (horizontal), `ylim`. In figures a series may have a `marker`, a `width`, and with `bars` bars for its band.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 from steering.paper import looks
 from steering.paper.scale import VARIANTS, Block, Scale
 from steering.paper.source import Source
-from steering.paper.tables import Panels, Tables, curves, finals
+from steering.paper.tables import Panels, Tables, curves, finals, groups
 
 Chart = dict[str, Any]
 Series = dict[str, Any]
@@ -42,7 +42,7 @@ def chart(
 
     `size` says how small the runs are ("quick: 6 seeds"); `log` names the logarithmic axes: "x", "y" or "xy".
     """
-    panels = [] if table is None else table.groupby("panel", sort=False)
+    panels = {} if table is None else groups(table, "panel")
     return {
         "type": "lines",
         "title": title,
@@ -56,9 +56,9 @@ def chart(
         "panels": [
             {
                 "title": str(panel),
-                "series": [of_agent(str(a), rows, hidden=a in hidden) for a, rows in part.groupby("agent", sort=False)],
+                "series": [of_agent(a, rows, hidden=a in hidden) for a, rows in groups(part, "agent").items()],
             }
-            for panel, part in panels
+            for panel, part in panels.items()
         ],
         **more,
     }
@@ -80,6 +80,11 @@ def reference(name: str, x: Iterable[float], y: Iterable[float]) -> Series:
     """A line to compare with, such as the slope of a bound: in the colour of the text, and dotted more finely."""
     rows = pd.DataFrame({"x": list(x), "mean": list(y)})
     return series(name, rows, looks.INK, looks.REFERENCE_DASH)
+
+
+def with_bars(lines: Iterable[Series]) -> list[Series]:
+    """Lines as points with bars."""
+    return [{**line, "marker": "o", "bars": True} for line in lines]
 
 
 def choice(label: str, charts: dict[str, Chart]) -> Chart:

@@ -71,8 +71,10 @@ def sheet(*charts: Chart, title: str = "", columns: int = 4) -> Figure:
     lines = [part for line in heading.splitlines() for part in textwrap.wrap(line, int(width / CHARACTER * 0.95))]
     figure.suptitle("\n".join(lines), fontsize="medium")
     handles = [_handle(figure.axes[0], line) for line in entries.values()]
-    place = "lower center" if fixed else "outside lower center"
-    figure.legend(handles, list(entries), loc=place, ncols=across, frameon=False)
+    # The fixed layout has kept room; the computed one makes it.
+    figure.legend(
+        handles, list(entries), loc="lower center" if fixed else "outside lower center", ncols=across, frameon=False
+    )
     return figure
 
 
@@ -84,20 +86,21 @@ def _margins(width: float, height: float, below: float) -> dict[str, float]:
 
 def _style(line: Mapping[str, Any]) -> dict[str, Any]:
     colour = "black" if line["colour"] == looks.INK else line["colour"]
-    return {"color": colour, "linestyle": LINES[line["dash"]], "linewidth": line.get("width", 1.4)}
+    look = {"linewidth": line.get("width", 1.4), "marker": line.get("marker", "")}
+    return {"color": colour, "linestyle": LINES[line["dash"]], **look}
 
 
 def _handle(axes: Axes, line: Series) -> Any:
-    return axes.plot([], [], **_style(line), marker="o" if line.get("points") else "")[0]
+    return axes.plot([], [], **_style(line))[0]
 
 
 def _draw(axes: Axes, chart: Chart, panel: Mapping[str, Any]) -> None:
     for line in panel["series"]:
         style = _style(line)
-        if line.get("points") and "low" in line:
+        if line.get("bars"):
             mean = np.array(line["mean"])
             errors = np.array([mean - line["low"], line["high"] - mean])
-            axes.errorbar(line["x"], mean, yerr=errors, marker="o", capsize=3, **style)
+            axes.errorbar(line["x"], mean, yerr=errors, capsize=3, **style)
             continue
         axes.plot(line["x"], line["mean"], **style)
         if "low" in line:

@@ -11,6 +11,7 @@ The directory that is written, for a study whose file is called FILE::
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,9 @@ class Answer:
 
     def plain(self) -> dict[str, Any]:
         """The same as plain values."""
-        counts = self.table["verdict"].value_counts() if "verdict" in self.table else {}
+        counts = Counter(self.table["verdict"]) if "verdict" in self.table else Counter[str]()
         return {
-            "verdicts": {str(verdict): int(count) for verdict, count in counts.items()},
+            "verdicts": dict(counts),
             "rows": self.table.to_dict("records"),
             "files": [str(path) for path in self.files],
         }

@@ -16,8 +16,7 @@ import pandas as pd
 from steering._types import Floats
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.bayesian.claims import BOUND, claims
-from steering.paper.charts import Chart, chart, reference
-from steering.paper.drawing import sheet
+from steering.paper.charts import Chart, chart, reference, with_bars
 from steering.paper.scale import VARIANTS, Block, Scale, prior_environment
 from steering.paper.source import Source
 from steering.paper.tables import Tables, band, fitted, groups, per_run, point
@@ -99,7 +98,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
     table = tables["scans"].assign(panel="regret against " + tables["scans"]["scan"].map(WORDS))
     scans = chart(table, TITLE, xlabel="size", **options)
     for panel, (name, part) in zip(scans["panels"], groups(table, "scan").items(), strict=True):
-        panel["series"] = [{**line, "points": True} for line in panel["series"]]
+        panel["series"] = with_bars(panel["series"])
         panel["series"].append(reference(SLOPE, *bound_line(part, name)))
     return [curves, scans]
 
@@ -112,7 +111,6 @@ CHAPTER = Chapter(
     "bound' rise as the theorem lets regret rise.",
     needs=needs,
     data=data,
-    figures=lambda tables, scale: {"bayesian": sheet(*charts(tables, scale))},
     charts=charts,
     claims=claims,
 )

@@ -128,6 +128,6 @@ CHAPTER = Chapter(
     text="A point below the dotted line is a run on which the bound holds. The bounds are far from tight.",
     needs=lambda scale: [block for part in blocks(scale).values() for block in part],
     data=data,
-    figures=figures,
+    draw=figures,
     claims=claims,
 )

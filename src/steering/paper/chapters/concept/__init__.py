@@ -142,5 +142,5 @@ CHAPTER = Chapter(
     text="Transition models in two dimensions, from one real run. The cloud of posterior draws shrinks and moves to "
     "the truth; what IDS measures is the spread of the cloud, what STEERING estimates is its distance to the truth.",
     data=data,
-    figures=figures,
+    draw=figures,
 )

@@ -9,9 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from steering.paper.chapters.default.design import OURS
+from steering.paper.charts import chart, series
+from steering.paper.drawing import sheet
 from steering.paper.fits import Effect, strata_effect
 from steering.paper.report.text import markdown_table
 from steering.paper.rule import STANDINGS
+from steering.paper.tables import groups
 from steering.runs.drawing import new_figure
 from steering.runs.style import LABELS, colour
 
@@ -122,27 +125,19 @@ def sizes_data(finals: pd.DataFrame) -> pd.DataFrame:
         words = str(task).split()
         if words[0] == "DeepSea" and len(words) == 2 and words[1].isdigit():
             one = interval(part)
-            rows.append({"size": int(words[1]), "family": family, "mean": one.value, "low": one.low, "high": one.high})
+            rows.append({"x": int(words[1]), "family": family, "mean": one.value, "low": one.low, "high": one.high})
     return pd.DataFrame(rows)
 
 
 def draw_sizes(data: pd.DataFrame) -> Figure:
     """Regret against the size of DeepSea."""
-    figure = new_figure(8.0, 4.6)
-    axes = figure.add_subplot()
-    for family, part in data.groupby("family", sort=False):
-        name = str(family)
-        shade, wide = colour(_agent(name)), 2.4 if name == OURS else 1.2
-        axes.plot(part["size"], part["mean"], label=_label(name), linewidth=wide, color=shade, marker=_marker(name))
-        axes.fill_between(part["size"], part["low"], part["high"], color=shade, alpha=0.12, linewidth=0)
-    axes.set_xlabel("N, states of DeepSea")
-    axes.set_ylabel("regret / oracle's reward")
-    axes.set_ylim(bottom=0)
-    axes.grid(color="#DDDDDD", linewidth=0.6)
-    axes.legend(
-        loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small", title="band: 95 % interval"
-    )
-    return figure
+    made = chart(None, "DeepSea", xlabel="N, states of DeepSea", ylabel="regret / oracle's reward", size="")
+    lines = [
+        series(_label(name), rows, colour(_agent(name)), width=2.4 if name == OURS else 1.2, marker=_marker(name))
+        for name, rows in groups(data, "family").items()
+    ]
+    made["panels"] = [{"title": "", "series": lines}]
+    return sheet(made, title="Regret against the size of DeepSea (band: 95 % interval)")
 
 
 def _agent(family: str) -> str:

@@ -107,7 +107,12 @@ def finals_of(design: Design, chosen: Chosen, source: Source) -> pd.DataFrame:
     for task in design.tasks:
         for family in design.of(task):
             setting = chosen[task.name, family.name]
-            known = {"task": task.name, "family": family.name, "setting": setting, "developed": task.developed}
+            known: dict[str, Any] = {
+                "task": task.name,
+                "family": family.name,
+                "setting": setting,
+                "developed": task.developed,
+            }
             frames.append(scores(source, task, setting).assign(**known))
     columns = ["task", "family", "setting", "environment", "seed", "steps", "score", "normalised", "developed"]
     return pd.concat(frames, ignore_index=True)[columns]

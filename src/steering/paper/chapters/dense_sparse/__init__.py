@@ -9,7 +9,6 @@ from __future__ import annotations
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.dense_sparse.claims import OTHERS, claims
 from steering.paper.charts import Comparison
-from steering.paper.drawing import sheet
 from steering.paper.scale import AGENTS, MEAN_IDS, VARIANTS, Block, Scale, deepsea
 from steering.paper.source import Source
 from steering.paper.tables import Tables, growth
@@ -42,7 +41,6 @@ CHAPTER = Chapter(
     "does. Does regret become linear, and for whom?",
     needs=COMPARISON.needs,
     data=data,
-    figures=lambda tables, scale: {"dense_sparse": sheet(*COMPARISON.charts(tables, scale))},
     charts=COMPARISON.charts,
     claims=claims,
 )

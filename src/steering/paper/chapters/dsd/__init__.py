@@ -84,7 +84,7 @@ CHAPTER = Chapter(
     "not vanish on rows with few possible outcomes, however much data there is.",
     needs=lambda scale: [block for n in SIZES for block in blocks(n, scale)],
     data=data,
-    figures=lambda tables, scale: {"dsd": sheet(*charts_by_variant(tables, scale).values())},
+    draw=lambda tables, scale: {"dsd": sheet(*charts_by_variant(tables, scale).values())},
     charts=lambda tables, scale: [choice("STEERING", charts_by_variant(tables, scale))],
     claims=claims,
 )

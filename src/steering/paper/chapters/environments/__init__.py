@@ -12,7 +12,6 @@ import pandas as pd
 from steering.paper import looks
 from steering.paper.chapter import Chapter
 from steering.paper.charts import Chart, Comparison
-from steering.paper.drawing import sheet
 from steering.paper.fits import mean_effect
 from steering.paper.rule import ALL, BEHIND, DECIDES, Claim, above, variants_ahead
 from steering.paper.scale import AGENTS, BASELINES, Block, Scale
@@ -90,7 +89,6 @@ CHAPTER = Chapter(
     "structure at all, a new MDP drawn for every seed.",
     needs=COMPARISON.needs,
     data=COMPARISON.data,
-    figures=lambda tables, scale: {"environments": sheet(*charts(tables, scale))},
     charts=charts,
     claims=claims,
 )

@@ -132,7 +132,7 @@ CHAPTER = Chapter(
     "over right actions; one that has not stays near the start.",
     needs=blocks,
     data=data,
-    figures=figures,
+    draw=figures,
     charts=charts,
     claims=claims,
 )

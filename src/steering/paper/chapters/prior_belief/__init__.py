@@ -11,7 +11,6 @@ import pandas as pd
 
 from steering.paper.chapter import Chapter
 from steering.paper.charts import Chart, chart
-from steering.paper.drawing import sheet
 from steering.paper.fits import mean_effect
 from steering.paper.rule import ALL, BEHIND, MARGINAL, Claim, Rule, above, control, variants_ahead
 from steering.paper.scale import LEARNED_IDS, MEAN_IDS, VARIANTS, Block, Scale, with_options
@@ -98,7 +97,6 @@ CHAPTER = Chapter(
     text="A confident and wrong prior hides what is not known yet: the posterior variance is small from the start.",
     needs=lambda scale: [block for level in LEVELS for block in blocks(scale, level)],
     data=data,
-    figures=lambda tables, scale: {"prior_belief": sheet(*charts(tables, scale))},
     charts=charts,
     claims=claims,
 )

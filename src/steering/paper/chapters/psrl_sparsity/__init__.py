@@ -6,7 +6,6 @@ import numpy as np
 
 from steering.paper.chapter import Chapter
 from steering.paper.charts import Chart, chart, reference, series
-from steering.paper.drawing import sheet
 from steering.paper.fits import mean_effect
 from steering.paper.rule import ALL, Claim, above
 from steering.paper.scale import Block, Scale, deepsea
@@ -75,7 +74,6 @@ CHAPTER = Chapter(
     text="More states between the start and the only reward: how long does posterior sampling cope?",
     needs=lambda scale: [block for part in panels(scale).values() for block in part],
     data=data,
-    figures=lambda tables, scale: {"psrl_sparsity": sheet(*charts(tables, scale))},
     charts=charts,
     claims=claims,
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from steering._types import Floats
+from steering._types import Floats, Ints
 from steering.paper import looks
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.q_posterior.claims import PAIRS, claims
@@ -54,7 +54,7 @@ def data(source: Source, scale: Scale) -> Tables:
                         "optimal": optimal[state, action],
                     }
                     drawn.append(pd.DataFrame({**fixed, "state": state + 1, "action": name, **values}))
-            runs.append(errors(mean, std, optimal, steps).assign(**fixed))
+            runs.append(errors(mean, std, optimal, steps).assign(n=n, agent=agent))
     visits = source.visits(blocks(SIZES[-1], scale), "ube", (SIZES[-1], len(ACTIONS)))
     return {
         "posterior": pd.concat(drawn, ignore_index=True),
@@ -69,7 +69,7 @@ def left_actions(visits: Floats) -> pd.DataFrame:
     return per_run({}, left=end[:, :, LEFT].sum(axis=1) / end.sum(axis=(1, 2)))
 
 
-def errors(mean: Floats, std: Floats, optimal: Floats, steps: Sequence[int]) -> pd.DataFrame:
+def errors(mean: Floats, std: Floats, optimal: Floats, steps: Ints) -> pd.DataFrame:
     """Errors of right actions and spreads of both for every run and time, averaged over the last states.
 
     `level` is the mean of |Q*| of right actions, which the error is divided by.
@@ -80,7 +80,7 @@ def errors(mean: Floats, std: Floats, optimal: Floats, steps: Sequence[int]) -> 
     left, right = (std[..., -STATES:, action].mean(axis=-1) for action in (LEFT, RIGHT))
     run, time = np.indices(error.shape).reshape(2, -1)
     values = {"error": error.ravel(), "left": left.ravel(), "right": right.ravel(), "level": level}
-    return pd.DataFrame({"run": run, "x": np.asarray(steps)[time], **values})
+    return pd.DataFrame({"run": run, "x": steps[time], **values})
 
 
 def drawn_bands(table: pd.DataFrame, banded: Sequence[str]) -> dict[str, bool]:
@@ -109,8 +109,8 @@ def heights(table: pd.DataFrame) -> tuple[float, float]:
 def one_chart(table: pd.DataFrame, scale: Scale, banded: Sequence[str], hidden: Sequence[str] = ()) -> Chart:
     """Last four states in columns, left and right action in rows; bands of `banded` only."""
     size = scale.remark(scale.posterior_seeds)
-    limits = {"ylim": heights(table), "columns": STATES}
-    made = chart(None, TITLE, ylabel="Q (discounted reward)", size=size, band=BAND, share_y=True, **limits)
+    made = chart(None, TITLE, ylabel="Q (discounted reward)", size=size, band=BAND, share_y=True)
+    made |= {"ylim": heights(table), "columns": STATES}
     for action in ACTIONS:
         for state in sorted(table["state"].unique()):
             part = table[(table["state"] == state) & (table["action"] == action)]
@@ -159,7 +159,7 @@ CHAPTER = Chapter(
     "optimal everywhere.",
     needs=lambda scale: [block for n in SIZES for block in blocks(n, scale)],
     data=data,
-    figures=figures,
+    draw=figures,
     charts=charts,
     claims=claims,
 )

@@ -86,9 +86,11 @@ def slope_line(table: pd.DataFrame, height: float) -> tuple[list[float], list[fl
 def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Rows and runs, each with a line of slope -1 that begins with the first point of the sound operator."""
     table, gained = tables["rows"], tables["runs"]
+    dashes = {"full": "", "sparse": looks.DASHES["--"]}
     lines = [
-        series(f"{OPERATORS[operator]}, {ROWS[row]}", part, COLOURS[operator], looks.DASHES["--"] * (row != "full"))
-        for (operator, row), part in table.groupby(["operator", "row"], sort=False)
+        series(f"{OPERATORS[operator]}, {ROWS[row]}", part, COLOURS[operator], dashes[row])
+        for operator, both in groups(table, "operator").items()
+        for row, part in groups(both, "row").items()
     ]
     lines.append(reference(SLOPE, *slope_line(table, float(table["mean"].iloc[0]))))
     size = f"{REPETITIONS} repetitions in every size"
@@ -143,7 +145,7 @@ CHAPTER = Chapter(
     "literal operator does not vanish on rows with impossible outcomes, whatever the number of samples.",
     needs=blocks,
     data=data,
-    figures=lambda tables, scale: {"rates": sheet(*charts(tables, scale), title=heading(scale))},
+    draw=lambda tables, scale: {"rates": sheet(*charts(tables, scale), title=heading(scale))},
     charts=charts,
     claims=claims,
 )

@@ -7,7 +7,6 @@ import pandas as pd
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.regret.claims import claims
 from steering.paper.charts import Comparison
-from steering.paper.drawing import sheet
 from steering.paper.scale import AGENTS, EXACT_IDS, LEARNED_IDS, VARIANTS, Block, Scale, deepsea
 from steering.paper.source import Source
 from steering.paper.tables import TIMES, Tables, finals, growth, per_run
@@ -51,7 +50,6 @@ CHAPTER = Chapter(
     "means that nothing was earned.",
     needs=lambda scale: [*COMPARISON.needs(scale), *more(scale)],
     data=data,
-    figures=lambda tables, scale: {"regret": sheet(*COMPARISON.charts(tables, scale))},
     charts=COMPARISON.charts,
     claims=claims,
 )

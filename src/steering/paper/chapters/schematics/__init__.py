@@ -137,5 +137,5 @@ CHAPTER = Chapter(
     "only rewards differ. In the wide states the code that the paper builds on has one good action (drawn here), the "
     "paper's text one bad one.",
     data=data,
-    figures=figures,
+    draw=figures,
 )

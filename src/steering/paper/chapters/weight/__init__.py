@@ -18,8 +18,7 @@ import pandas as pd
 from steering.paper import looks
 from steering.paper.chapter import Chapter
 from steering.paper.chapters.weight.claims import claims, runs_by_variant
-from steering.paper.charts import Chart, chart
-from steering.paper.drawing import sheet
+from steering.paper.charts import Chart, chart, with_bars
 from steering.paper.scale import VARIANTS, Block, Scale, traced, with_options
 from steering.paper.source import Source
 from steering.paper.tables import Tables, per_run, point
@@ -91,7 +90,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
     height = "regret / oracle's total reward"
     one = chart(tables["regret"], TITLE, xlabel="weight lambda", ylabel=height, size=size, log="x")
     for panel in one["panels"]:
-        panel["series"] = [{**line, "points": True} for line in panel["series"]]
+        panel["series"] = with_bars(panel["series"])
         panel["lines"] = [_line(row) for row in tables["theory"].dropna(subset="mean").to_dict("records")]
     return [one]
 
@@ -110,7 +109,6 @@ CHAPTER = Chapter(
     "prescribes for it (which is known only after the run).",
     needs=lambda scale: [*blocks(scale), *ratio_blocks(scale)],
     data=data,
-    figures=lambda tables, scale: {"weight": sheet(*charts(tables, scale))},
     charts=charts,
     claims=claims,
 )
