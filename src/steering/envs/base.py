@@ -150,7 +150,8 @@ def changed_settings(usual: Environment, actual: Environment) -> dict[str, Any]:
     """Return the settings of `actual` that its name must state, because they are not those of `usual`."""
     changed = {key: getattr(actual, key) for key in SETTINGS if getattr(actual, key) != getattr(usual, key)}
     changed.pop("discount", None)
-    if actual.discount != default_discount(actual.horizon):  # else it is implied by the horizon
+    own = usual.discount != default_discount(usual.horizon)  # an environment with a discount of its own keeps it
+    if actual.discount != (usual.discount if own else default_discount(actual.horizon)):
         changed = {"discount": actual.discount, **changed}
     return changed
 

@@ -21,9 +21,13 @@ import numpy as np
 
 from steering import spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
+from steering.envs.chain import dearden_chain
 from steering.envs.deepsea import deep_sea
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.gym_import import from_gym
+from steering.envs.lazychain import lazy_chain
+from steering.envs.lock import combination_lock
+from steering.envs.loop import dearden_loop
 from steering.envs.names import GYM_NAMES
 from steering.envs.priormdp import prior_mdp
 from steering.envs.riverswim import river_swim
@@ -74,6 +78,10 @@ ENTRIES: dict[str, Entry] = {
     "priormdp": Entry(prior_mdp, always=("seed",)),
     "riverswim": Entry(river_swim),
     "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+    "chain": Entry(dearden_chain),
+    "loop": Entry(dearden_loop),
+    "lazychain": Entry(lazy_chain, settings=lambda mdp: {"discount": 0.999}),
+    "lock": Entry(combination_lock),
 }
 
 
