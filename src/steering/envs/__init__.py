@@ -1,4 +1,4 @@
-"""Environments: the paper's, classics of exploration, any Gymnasium environment with finite spaces, and your own MDP."""
+"""Environments: the paper's, classics of exploration, any finite Gymnasium environment, and your own MDP."""
 
 from __future__ import annotations
 

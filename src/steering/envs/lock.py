@@ -7,9 +7,9 @@ State i = 0 .. n-1 says that i digits are right; state n is the open lock. Every
     open (state n):         n -> 0 whatever is done                   reward 1
     lure:                   in state 0 one wrong digit, when it is chosen, pays `lure`
 
-A random policy opens it once in about a^n tries. With p = 1 - slip + slip / a, discount g and x = p g, entering the code
-is worth V(0) = x^n / (1 - g x^n - g (1 - p) (1 - x^n) / (1 - x)) in the first state (x < 1); taking the lure for ever is
-worth a little over lure / (1 - g), which the slips that enter a right digit change.
+A random policy opens it once in about a^n tries. With p = 1 - slip + slip / a, discount g and x = p g, entering the
+code is worth V(0) = x^n / (1 - g x^n - g (1 - p) (1 - x^n) / (1 - x)) in the first state; taking the lure for ever is
+worth lure / (1 - g), or a little more by slips.
 
 Where sources differ: locks in the literature punish a wrong digit, have no way back, or have noise in the observation;
 this one is the lock of our study (n = 6, a = 5, slip = 0.1, lure = 0.05).

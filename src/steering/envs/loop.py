@@ -5,8 +5,8 @@ State 0 belongs to all loops; loop j has `length` - 1 states of its own. In stat
 every other leads back to state 0 for nothing; closing it pays `far`. There is no chance in it. With discount g the last
 loop is worth V(0) = far g^(length - 1) / (1 - g^length), far / length a step.
 
-The classic has l = 2 loops of 5 states (9 states) with rewards 1 and 2. Where sources differ: others have more loops, of
-which one pays; that is ``loop:L,near=0``.
+The classic has l = 2 loops of 5 states (9 states) with rewards 1 and 2. Where sources differ: others have more loops,
+of which one pays; that is ``loop:L,near=0``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """bsuite's score of the deep sea (Osband et al. 2020), from the runs of an agent on `griddeepsea`.
 
-An episode is *bad* when it does not go right all the way. The deep sea of size N is solved at the first episode at which
-the share of bad episodes so far falls below 0.9, and that counts when it comes before episode 2^N + 100: sooner than an
-agent that dithers can hope for. The score is the share of sizes that are solved; bsuite runs sizes 10 to 50, one seed
-and 10,000 episodes each.
+An episode is *bad* when it does not go right all the way. The deep sea of size N is solved at the first episode at
+which the share of bad episodes so far falls below 0.9, and that counts when it comes before episode 2^N + 100: sooner
+than an agent that dithers can hope for. The score is the share of sizes that are solved; bsuite runs sizes 10 to 50, one
+seed and 10,000 episodes each.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -28,11 +30,12 @@ def deep_sea_episodes(results: RunResults) -> Floats:
         Runs on ``griddeepsea:N`` without noise and with horizon N.
     """
     env = make_env(results.environment)
-    size = int(round(np.sqrt(env.n_states)))
+    size = math.isqrt(env.n_states)
     noisy = bool(env.table.reward_std.any())
     if not results.environment.startswith("griddeepsea:") or results.horizon != size or noisy:
         raise InvalidOption(
-            f"'{results.environment}' has no deep sea score; run griddeepsea:N with its own horizon and stochastic=false."
+            f"'{results.environment}' has no deep sea score; run griddeepsea:N with its own horizon and "
+            "stochastic=false."
         )
     assert results.expected_rewards is not None
     whole = results.expected_rewards.shape[1] // size
