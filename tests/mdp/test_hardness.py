@@ -190,7 +190,9 @@ def test_greedy_depth_by_its_definition(seed: int) -> None:
     found = hardness(mdp, 0.9)
     V = evaluate(mdp, mdp.mask / mdp.mask.sum(axis=1, keepdims=True), 0.9)
     best = policy_iteration(mdp, 0.9).V
-    for k in range(1, 200):
+    k = 0
+    while k < 200:
+        k += 1
         Q = np.where(mdp.mask, mdp.rewards + 0.9 * mdp.P @ V, -np.inf)
         if np.allclose(evaluate(mdp, Q.argmax(axis=1), 0.9), best, atol=1e-9):
             break

@@ -2,27 +2,27 @@ r"""How hard an MDP is to explore: measures that the literature bounds regret wi
 
 All of them look at the states that can be reached from the start only.
 
-**Diameter.** :math:`D = \max_{s \ne s'} \min_\pi E[\text{steps from } s \text{ to } s']` (Jaksch, Ortner and Auer 2010).
-The way to one target is a stochastic shortest path problem, solved by policy iteration from a policy that moves along
-shortest paths of the graph; every policy met is proper, so all systems are regular and it ends with the optimum.
+**Diameter.** :math:`D = \max_{s \ne s'} \min_\pi E[\text{steps from } s \text{ to } s']` (Jaksch, Ortner and Auer
+2010). The way to one target is a stochastic shortest path problem, solved by policy iteration from a policy that moves
+along shortest paths of the graph; every policy met is proper, so all systems are regular and it ends with the optimum.
 
-**Span.** :math:`\max h^* - \min h^*` of the bias of an optimal policy for the long-run average: the policy that is optimal
-for a discount of 1 - 1e-7, improved until the optimality equation :math:`g + h = \max_a (r + P h)` holds. It is at most D
-times the range of rewards (Bartlett and Tewari 2009).
+**Span.** :math:`\max h^* - \min h^*` of the bias of an optimal policy for the long-run average: the policy that is
+optimal for a discount of 1 - 1e-7, improved until the optimality equation :math:`g + h = \max_a (r + P h)` holds. It is
+at most D times the range of rewards (Bartlett and Tewari 2009).
 
-**Communication.** *ergodic*: every policy visits every state for ever; *communicating*: from every state some policy leads
-to every other; *weakly communicating*: that holds for one closed set, and no policy stays outside of it for ever;
+**Communication.** *ergodic*: every policy visits every state for ever; *communicating*: from every state some policy
+leads to every other; *weakly communicating*: that holds for one closed set, and no policy stays outside of it for ever;
 *multichain*: none of these, so a mistake can be for ever. All by fixed points on the graph.
 
-**Gaps, values.** :math:`V^*(s) - Q^*(s, a)` and :math:`\mathrm{std}_{P(\cdot|s, a)} V^*`, discounted, or in every layer of an
-episode.
+**Gaps, values.** :math:`V^*(s) - Q^*(s, a)` and :math:`\mathrm{std}_{P(\cdot|s, a)} V^*`, discounted, or in every layer
+of an episode.
 
 **Reward time.** Expected number of steps until the uniformly random policy first takes a pair with the largest expected
 reward. With a horizon H, T the time within one endless episode: :math:`E[\min(T, H)] / \Pr(T \le H)`.
 
-**Greedy depth.** The least k for which acting greedily by :math:`Q_k` is optimal, where :math:`Q_1` is that of the uniformly
-random policy and :math:`Q_{k+1} = r + \gamma P \max Q_k` (Laidlaw, Russell and Dragan 2023): 1 means that improving the
-random policy once is enough.
+**Greedy depth.** The least k for which acting greedily by :math:`Q_k` is optimal, where :math:`Q_1` is that of the
+uniformly random policy and :math:`Q_{k+1} = r + \gamma P \max Q_k` (Laidlaw, Russell and Dragan 2023): 1 means that
+improving the random policy once is enough.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from steering._compiled import planning as kernels
-from steering._types import Bools, Floats, Ints
+from steering._types import Bools, Floats
 from steering.mdp.communication import communication_class, diameter
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
@@ -240,7 +240,8 @@ def _is_greedy(Q: Floats, optimal: Floats, met: Bools) -> bool:
     """Whether every action that is best by Q is best by the optimal values, in the states that are met."""
     best = Q.max(axis=-1, keepdims=True)
     truth = optimal.max(axis=-1, keepdims=True)
-    chosen = Q >= best - kernels.TIE_TOLERANCE * max(1e-300, float(np.abs(best[met]).max()))
+    tolerance = kernels.TIE_TOLERANCE * max(1e-300, float(np.abs(best[met]).max()))
+    chosen = best - Q <= tolerance
     bad = chosen & (optimal < truth - TIE * float(np.abs(truth[met]).max()))
     return not bool(bad[met].any())
 

@@ -2,8 +2,8 @@
 
 An episode is *bad* when it does not go right all the way. The deep sea of size N is solved at the first episode at
 which the share of bad episodes so far falls below 0.9, and that counts when it comes before episode 2^N + 100: sooner
-than an agent that dithers can hope for. The score is the share of sizes that are solved; bsuite runs sizes 10 to 50, one
-seed and 10,000 episodes each.
+than an agent that dithers can hope for. The score is the share of sizes that are solved; bsuite runs sizes 10 to 50,
+one seed and 10,000 episodes each.
 """
 
 from __future__ import annotations
