@@ -183,7 +183,7 @@ def _checked_discount(discount: float | None, horizon: int | None) -> float:
 
 
 def _refuse_large_rewards(name: str, mdp: TabularMDP) -> None:
-    for what, array in (("reward_mean", mdp.reward_mean), ("reward_std", mdp.reward_std)):
+    for what, array in mdp.stored_rewards().items():
         largest = max(float(array.max()), -float(array.min()))  # abs would make a copy of a large table
         if largest > LARGEST_REWARD:
             raise InvalidOption(
