@@ -1,9 +1,10 @@
 """Compiled simulation of a finite MDP.
 
-A simulator is six arrays: ``offsets, successors, cumulative`` hold the support of every row P(.|s, a) one after the
-other (row s * A + a), ``reward_mean, reward_std`` are the (S, A, S) tables. All randomness comes in as arrays: one
-uniform for every transition and one standard normal for every reward, so that a trajectory does not depend on how
-it is cut into calls.
+A simulator is five arrays and a number: ``offsets, successors, cumulative`` hold the support of every row P(.|s, a)
+one after the other (row s * A + a), ``mean, std`` the rewards of those transitions, and the number is A. A dense and a
+sparse table of one MDP give the same simulator, hence the same runs. All randomness comes in as arrays: one uniform for
+every transition and one standard normal for every reward, so that a trajectory does not depend on how it is cut into
+calls.
 """
 
 import numpy as np
@@ -12,37 +13,22 @@ from steering._compiled._jit import jit
 
 
 @jit
-def compress(P):
-    """Rows of P as (offsets, successors, cumulative), positive entries only."""
-    S, A, _ = P.shape
-    offsets = np.zeros(S * A + 1, np.int64)
-    for s in range(S):
-        for a in range(A):
-            n = 0
-            for y in range(S):
-                if P[s, a, y] > 0.0:
-                    n += 1
-            offsets[s * A + a + 1] = offsets[s * A + a] + n
-    successors = np.empty(offsets[-1], np.int32)
-    cumulative = np.empty(offsets[-1], np.float64)
-    k = 0
-    for s in range(S):
-        for a in range(A):
-            total = 0.0
-            for y in range(S):
-                if P[s, a, y] > 0.0:
-                    total += P[s, a, y]
-                    successors[k] = y
-                    cumulative[k] = total
-                    k += 1
-    return offsets, successors, cumulative
+def cumulative_rows(offsets, probabilities):
+    """Running sums of the probabilities of every row, one row after the other."""
+    cumulative = np.empty(probabilities.shape[0], np.float64)
+    for row in range(offsets.shape[0] - 1):
+        total = 0.0
+        for k in range(offsets[row], offsets[row + 1]):
+            total += probabilities[k]
+            cumulative[k] = total
+    return cumulative
 
 
 @jit
 def step(simulator, s, a, u, z):
     """One move from (s, a): the next state and its reward, by inversion of the row's distribution function."""
-    offsets, successors, cumulative, reward_mean, reward_std = simulator
-    row = s * reward_mean.shape[1] + a
+    offsets, successors, cumulative, mean, std, n_actions = simulator
+    row = s * n_actions + a
     low = offsets[row]
     high = offsets[row + 1] - 1
     while high - low > 8:
@@ -53,8 +39,7 @@ def step(simulator, s, a, u, z):
             low = middle + 1
     while low < high and cumulative[low] <= u:
         low += 1
-    y = successors[low]
-    return y, reward_mean[s, a, y] + reward_std[s, a, y] * z
+    return successors[low], mean[low] + std[low] * z
 
 
 @jit

@@ -14,5 +14,8 @@ GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "loop": ("Loop", {"l": 2}),
     "lazychain": ("LazyChain", {"c": 10}),
     "lock": ("Lock", {"n": 6, "a": 5}),
+    "maze": ("Maze", {"k": 6}),
+    "rooms": ("Rooms", {"k": 10}),
+    "garnet": ("Garnet", {"n_states": 20, "n_actions": 3, "branches": 3}),
 }
 """Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""

@@ -17,7 +17,7 @@ from steering._compiled import simulate
 from steering._types import Floats, Ints
 from steering.mdp.tabular import TabularMDP
 
-Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats]
+Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats, int]
 
 CHUNK = 8192
 
@@ -50,9 +50,13 @@ class Noise:
 
 
 def tables_of(mdp: TabularMDP) -> Tables:
-    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`)."""
-    offsets, successors, cumulative = simulate.compress(mdp.P)
-    return offsets, successors, cumulative, mdp.reward_mean, mdp.reward_std
+    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`), the same for both forms."""
+    rows = mdp.transitions
+    cumulative = simulate.cumulative_rows(rows.offsets, rows.probabilities)
+    mean, std = rows.spread(rows.mean), rows.spread(rows.std)
+    for array in (cumulative, mean, std):  # read-only as the rest, so that one compiled version serves all MDPs
+        array.flags.writeable = False
+    return rows.offsets, rows.successors, cumulative, mean, std, mdp.n_actions
 
 
 class Simulator:
