@@ -176,20 +176,22 @@ def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     scalars = {} if gaps is None else {"value_gap": gaps}
     if known is not None and results.plan_times is not None:
         scalars |= {name: getattr(known, name) for name in ("info_weight", "gain", "regret", "ratio", "dictionary")}
-        lists["information_step"] = _repeated(results.plan_times, n)
+        lists["information_step"] = _per_seed(results.plan_times, n)
         lists["information_shape"] = _repeated(np.array([1, *known.information.shape[2:]]), n)
-        lists["information"] = known.information.reshape(n, -1)
+        lists["information"] = _made(known.information, lists["information_step"])
     if scalars and results.plan_times is not None:
-        plans = results.plan_times.size
-        lists["diagnostic"] = _repeated(np.repeat(np.array(list(scalars), dtype=object), plans), n)
-        lists["diagnostic_step"] = _repeated(np.tile(results.plan_times, len(scalars)), n)
-        lists["diagnostic_value"] = np.concatenate(list(scalars.values()), axis=1)
+        times = _per_seed(results.plan_times, n)
+        values = [_made(table, times) for table in scalars.values()]
+        names = np.array(list(scalars), dtype=object)
+        lists["diagnostic"] = [np.repeat(names, row.size) for row in times]
+        lists["diagnostic_step"] = [np.tile(row, len(names)) for row in times]
+        lists["diagnostic_value"] = [np.concatenate(rows) for rows in zip(*values, strict=True)]
     q = results.q_posterior
     if q is not None:
-        lists["posterior_step"] = _repeated(q.times, n)
+        lists["posterior_step"] = _per_seed(q.times, n)
         lists["posterior_shape"] = _repeated(np.array(q.mean.shape[2:]), n)
-        lists["posterior_mean"] = q.mean.reshape(n, -1)
-        lists["posterior_std"] = q.std.reshape(n, -1)
+        lists["posterior_mean"] = _made(q.mean, lists["posterior_step"])
+        lists["posterior_std"] = _made(q.std, lists["posterior_step"])
         if q.optimal is not None:
             lists["posterior_optimal"] = _repeated(q.optimal.reshape(-1), n)
     return lists
@@ -199,16 +201,27 @@ def _repeated(values: NDArray[Any], n: int) -> NDArray[Any]:
     return np.broadcast_to(values, (n, values.size))
 
 
-def _list_column(values: NDArray[Any] | None, n: int, kind: pa.DataType) -> pa.Array:
-    """A column of lists from a matrix with one row for each cell, or of empty lists."""
-    width = 0 if values is None else values.shape[1]
-    flat = np.empty(0) if values is None else np.ascontiguousarray(values).reshape(-1)
+def _per_seed(times: NDArray[np.int64], n: int) -> list[NDArray[np.int64]]:
+    """Times of every seed, which differ where the agent decides when to plan; a time of -1 says that none is left."""
+    rows = times if times.ndim == 2 else _repeated(times, n)
+    return [row[row >= 0] for row in rows]
+
+
+def _made(table: NDArray[np.float64], times: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+    """Entries (K, plans, ...) of the plans that a seed made, flat."""
+    return [row[: made.size].reshape(-1) for row, made in zip(table, times, strict=True)]
+
+
+def _list_column(values: NDArray[Any] | list[NDArray[Any]] | None, n: int, kind: pa.DataType) -> pa.Array:
+    """A column of lists from one row for each cell, or of empty lists."""
+    rows = [np.empty(0)] * n if values is None else values
+    flat = np.concatenate(list(rows))
     if values is None and kind == pa.string():
         flat = flat.astype(object)
     if pa.types.is_integer(kind):
         flat = flat.astype(kind.to_pandas_dtype())
-    offsets = pa.array(np.arange(n + 1, dtype=np.int32) * width)
-    return pa.ListArray.from_arrays(offsets, pa.array(flat, kind))
+    offsets = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat, kind))
 
 
 def to_bytes(rows: pa.Table) -> bytes:
