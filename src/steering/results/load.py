@@ -28,7 +28,7 @@ from steering.errors import InvalidOption, NotAvailable
 from steering.results.files import write_atomically
 from steering.results.plans import canonical, configuration_id
 from steering.results.schema import FINALS, LISTS, SCHEMA, BadShard
-from steering.results.store import Store, Unreadable
+from steering.results.store import UNREADABLE, Store, Unreadable, reason_of
 
 ORDER = ("environment", "agent", "steps", "seed")
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
@@ -150,22 +150,20 @@ class Results:
     @cached_property
     def visits(self) -> pd.DataFrame:
         """Visits of each cell to state and action in each window of steps (start, end]; rows of zero are left out."""
-        rows = self._rows(["visits", "visit_shape", "window_edges"], _check_visits)
-        counts = _flat(rows, "visits")
+        rows = self._rows(["visits", "visit_shape", "window_edges"], _check_visits, _without_zeros)
         lengths = _lengths(rows, "visits")
         shapes = _shapes(rows, "visit_shape")
         edges = _flat(rows, "window_edges")
         edge_starts = np.cumsum(_lengths(rows, "window_edges")) - _lengths(rows, "window_edges")
-        kept = np.flatnonzero(counts)
-        owner, within = (part[kept] for part in _places(lengths))
+        owner, within = np.repeat(np.arange(len(lengths)), lengths), _flat(rows, "visit_place")
         states, actions = shapes[owner, 1], shapes[owner, 2]
         window = within // (states * actions)
-        table = _long(rows, np.bincount(owner, minlength=len(lengths)))
+        table = _long(rows, lengths)
         table["start"] = edges[edge_starts[owner] + window]
         table["end"] = edges[edge_starts[owner] + window + 1]
         table["state"] = within // actions % states
         table["action"] = within % actions
-        table["visits"] = counts[kept]
+        table["visits"] = _flat(rows, "visits")
         return table
 
     @cached_property
@@ -241,33 +239,49 @@ class Results:
         coordinates = {n: ("cell", cells[n].to_numpy(dtype=object if n in ORDER[:2] else None)) for n in ORDER}
         return xarray.Dataset(variables, coords={"step": steps, **coordinates})
 
-    def _rows(self, columns: Sequence[str], check: Callable[[pa.Table], None] = lambda rows: None) -> pa.Table:
-        """Columns of all kept cells, each cell once, in the canonical order."""
+    def _rows(
+        self,
+        columns: Sequence[str],
+        check: Callable[[pa.Table], None] = lambda rows: None,
+        shrink: Callable[[pa.Table], pa.Table] = lambda rows: rows,
+    ) -> pa.Table:
+        """Columns of all kept cells, each cell once, in the canonical order; every piece is checked, then shrunk."""
         names = list(dict.fromkeys(["key", *ORDER, *columns]))
         problems: list[tuple[str, str]] = []
-        tables = [pa.schema([SCHEMA.field(name) for name in names]).empty_table()]
-        for name, rows in self._store.read(names, problems):
+        tables = [shrink(pa.schema([SCHEMA.field(name) for name in names]).empty_table())]
+        values = 0
+        for name, pieces in self._store.read(names, problems):
+            own = []
+            size = values
             try:
-                _check_nulls(rows)
-                check(rows)
-            except BadShard as error:
-                problems.append((name, str(error)))
+                for piece in pieces:
+                    own.append(shrink(self._kept(piece, check)))
+                    size += _most_values(own[-1])
+                    if size > MAX_ROWS:
+                        break
+            except UNREADABLE as error:
+                problems.append((name, reason_of(error)))
                 continue
-            for column, texts in self._keep.items():
-                rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
-            tables.append(rows)
-        self._report(problems)
-        table = pa.concat_tables(tables)
-        for name in set(names) & set(LISTS):
-            if sum(len(chunk.values) for chunk in table.column(name).chunks) > MAX_ROWS:
+            if size > MAX_ROWS:
                 raise NotAvailable(f"the table would have more than {MAX_ROWS} rows; load one environment or agent.")
-        table = _ordered(table)
+            values = size
+            tables += own
+        self._report(problems)
+        table = _ordered(pa.concat_tables(tables))
         # All tables speak of the cells of the first one that was read, though a sweep may be writing meanwhile.
         keys = table.column("key").to_pylist()
         if self._cells is None:
             self._cells = {key: cell for cell, key in enumerate(keys)}
         numbers = pa.array([self._cells.get(key) for key in keys], pa.int64())
         return table.append_column("cell", numbers).filter(pc.is_valid(numbers))
+
+    def _kept(self, rows: pa.Table, check: Callable[[pa.Table], None]) -> pa.Table:
+        """Rows of the cells that were asked for, after all were checked."""
+        _check_nulls(rows)
+        check(rows)
+        for column, texts in self._keep.items():
+            rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
+        return rows
 
     def _report(self, problems: list[tuple[str, str]]) -> None:
         new = [problem for problem in problems if problem not in self.problems]
@@ -303,6 +317,25 @@ def _ordered(table: pa.Table) -> pa.Table:
             seen.add(keys[i])
             indices.append(i)
     return table.take(pa.array(indices, pa.int64())).combine_chunks()
+
+
+def _most_values(rows: pa.Table) -> int:
+    """Values of the list column that has most."""
+    lists = [rows.column(name) for name in rows.column_names if name in LISTS]
+    return max((pc.sum(pc.list_value_length(column)).as_py() or 0 for column in lists), default=0)
+
+
+def _without_zeros(rows: pa.Table) -> pa.Table:
+    """Visits other than zero, and the place of each among all visits of its cell: few are, in a large environment."""
+    counts = _flat(rows, "visits")
+    ends = np.cumsum(_lengths(rows, "visits"))
+    kept = np.flatnonzero(counts)
+    offsets = pa.array(np.concatenate([[0], np.searchsorted(kept, ends)]), pa.int32())
+    within = kept - np.repeat(ends - _lengths(rows, "visits"), np.diff(offsets))
+    rows = rows.set_column(
+        rows.column_names.index("visits"), "visits", pa.ListArray.from_arrays(offsets, pa.array(counts[kept]))
+    )
+    return rows.append_column("visit_place", pa.ListArray.from_arrays(offsets, pa.array(within)))
 
 
 def _check_nulls(rows: pa.Table) -> None:
