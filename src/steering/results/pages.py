@@ -80,7 +80,7 @@ def _pages(content: bytes, chunk: Chunk) -> Iterator[_Page]:
             raise ValueError("it has a page that does not fit in it")
         if kind == DATA_PAGE:
             seen += values
-        size += unpacked
+        size += length + unpacked
         if seen > chunk.values or size > chunk.unpacked:
             raise ValueError("its pages hold more than its footer claims")
         yield _Page(kind == DICTIONARY_PAGE, encoding == PLAIN, values, unpacked, content[at : at + packed])
