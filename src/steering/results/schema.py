@@ -36,7 +36,7 @@ KEY_BYTES = 16
 MAX_SHARD_BYTES = 1 << 30
 """Largest file that is read; a shard written here is far below."""
 
-PIECE_BYTES = 256 << 20
+PIECE_BYTES = 128 << 20
 """Most that a shard takes unpacked, and most that is unpacked at once: the bound for writing, merging and reading.
 Only a row that alone takes more is in a shard of its own."""
 
