@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from steering._kernels import planning as kernels
+from steering._compiled import planning as kernels
 from steering.mdp import TabularMDP, policy_iteration
 
 DISCOUNT = 0.95

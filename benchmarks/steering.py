@@ -22,8 +22,8 @@ import numpy as np
 import steering
 from steering.agents.base import Floats, Problem
 from steering.agents.steering import Steering
-from steering.experiments.seeds import environment_streams
 from steering.mdp.simulator import Simulator, tables_of
+from steering.runs.seeds import environment_streams
 
 RUN = "deepsea:15"
 STEPS = 5000

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import steering.stein as stein
-from steering.stein._kernels import barker_information_rows
+from steering._compiled.stein import barker_information_rows
 
 INSTALL = "python -m pip install stein_thinning"
 A_HAMMING = 1.0 - np.exp(-1.0)

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 import steering
-from steering.experiments.engine import sweep
-from steering.experiments.sweep_file import read_sweep
-from steering.results import schema
-from steering.results.store import Store
+from steering.sweeps.engine import sweep
+from steering.sweeps.store import schema
+from steering.sweeps.store.directory import Store
+from steering.sweeps.sweep_file import read_sweep
 
 RUNS = {"environments": ["deepsea:8"], "agents": ["psrl"], "steps": 1000, "seeds": 2000}
 ROUNDS = 5

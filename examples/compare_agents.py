@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import steering
-from steering.figures import regret
-from steering.results import write_tables
+from steering.runs import figure as regret
+from steering.runs import write_tables
 
 AGENTS = ("q_learning", "psrl", "psrl:concentration=learned", "ids:planning=mean")
 

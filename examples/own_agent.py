@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import steering
-from steering.agents.base import ModelBasedAgent, ModelBasedOptions, in_range
+from steering.agents import ModelBasedAgent, ModelBasedOptions, in_range
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def test_light_imports_do_not_load_the_compiler(statement: str) -> None:
 
 def test_the_stein_library_does_not_know_about_mdps() -> None:
     modules = loaded_modules("import steering.stein")
-    others = ("steering.mdp", "steering.beliefs", "steering.agents", "steering.experiments")
+    others = ("steering.mdp", "steering.beliefs", "steering.agents", "steering.runs")
     assert not {name for name in modules if name.startswith(others)}
 
 

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from steering.agents import Agent, list_agents, make_agent
     from steering.envs import Environment, list_envs, make_env
     from steering.errors import SteeringError
-    from steering.experiments import bayesian_regret, run, sweep
     from steering.mdp import TabularMDP
-    from steering.results import Results, RunResults, load
+    from steering.runs import bayesian_regret, run
+    from steering.runs.results import RunResults
+    from steering.sweeps import sweep
+    from steering.sweeps.store.load import Results, load
 
 # Loaded on first use: `import steering.stein` or the command line's help must not pay for the compiler.
 _HOMES = {
@@ -31,13 +33,13 @@ _HOMES = {
     "list_envs": "steering.envs",
     "make_env": "steering.envs",
     "SteeringError": "steering.errors",
-    "bayesian_regret": "steering.experiments",
-    "run": "steering.experiments",
-    "sweep": "steering.experiments",
+    "bayesian_regret": "steering.runs",
+    "run": "steering.runs",
+    "sweep": "steering.sweeps",
     "TabularMDP": "steering.mdp",
-    "Results": "steering.results",
-    "RunResults": "steering.results",
-    "load": "steering.results",
+    "Results": "steering.sweeps.store.load",
+    "RunResults": "steering.runs",
+    "load": "steering.sweeps.store.load",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from helpers import problem_of
-from steering._kernels import model_free as kernels
+from steering._compiled import model_free as kernels
 from steering.agents import Problem, make_agent
 from steering.agents.bayesian_q import BayesianQ
 from steering.envs import make_env

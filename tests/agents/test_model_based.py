@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from helpers import AGENTS, masked_mdp, problem_of
-from steering._kernels import beliefs as kernels
+from steering._compiled import beliefs as kernels
 from steering.agents import make_agent
 from steering.agents.base import ModelBasedAgent
 from steering.beliefs import DirichletRows

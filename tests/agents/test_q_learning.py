@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import problem_of
-from steering._kernels.model_free import epsilon_greedy
+from steering._compiled.model_free import epsilon_greedy
 from steering.agents import Problem, make_agent
 from steering.agents.q_learning import QLearning
 from steering.envs import make_env

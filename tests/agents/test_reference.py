@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steering.experiments import run
+from steering.runs import run
 
 REFERENCE = json.loads((Path(__file__).parent / "reference.json").read_text())
 FAMILY_ERROR = 0.01

@@ -14,8 +14,8 @@ from steering.agents import describe_agent, make_agent
 from steering.agents.steering import Steering, SteeringOptions, prior_spread
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
-from steering.experiments import run
 from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, linear_program
+from steering.runs import run
 from steering.stein import get_operator, posterior_information
 from steering.stein.operators import OPERATORS
 

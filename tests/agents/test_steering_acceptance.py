@@ -7,7 +7,7 @@ Seeds are fixed, so an outcome never changes by itself; the margins are those of
 import numpy as np
 import pytest
 
-from steering.experiments import run
+from steering.runs import run
 
 SEEDS = range(30)
 BASELINES = {

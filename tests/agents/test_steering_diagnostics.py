@@ -9,9 +9,9 @@ from helpers import STEERING, masked_mdp, problem_of
 from steering.agents import make_agent
 from steering.envs import make_env
 from steering.errors import SteeringError
-from steering.experiments import run
 from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, policy_iteration
-from steering.results import Diagnostics
+from steering.runs import run
+from steering.runs.results import Diagnostics
 
 
 @pytest.mark.parametrize("record", ["diagnostics", "q_posterior", "value_gap"])

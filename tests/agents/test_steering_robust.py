@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from helpers import STEERING, masked_mdp, problem_of
 from steering.agents import make_agent
 from steering.envs import make_env
-from steering.experiments import run
 from steering.mdp import TabularMDP
+from steering.runs import run
 
 MDP = masked_mdp(1)
 EDGES = {

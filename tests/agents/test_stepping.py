@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from helpers import AGENTS, SteppedMDP, masked_mdp, problem_of
 from steering.agents import make_agent
 from steering.envs import make_env
-from steering.experiments.runner import simulate, step_by_step
-from steering.experiments.seeds import environment_streams, stream
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, tables_of
+from steering.runs.runner import simulate, step_by_step
+from steering.runs.seeds import environment_streams, stream
 
 
 def both_ways(mdp: TabularMDP, spec: str, horizon: int | None, steps: int, seed: int):

@@ -14,11 +14,11 @@ from cli_tools import call
 from rich.console import Console
 
 import steering
-from steering import experiments
+from steering import runs
 from steering.cli.common import PIPE_WIDTH, console, plural, print_json
 from steering.cli.run import results_table
-from steering.experiments.runner import Progress
-from steering.results import RunResults
+from steering.runs.results import RunResults
+from steering.runs.runner import Progress
 
 RUN = ("run", "deepsea:4", "-a", "psrl", "-a", "ids:planning=mean", "--steps", "80", "--seeds", "3")
 
@@ -90,7 +90,7 @@ def test_an_interrupted_comparison_says_how_many_seeds_each_agent_has(
     interrupted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ctrl-C after two of five seeds of the first or second agent."""
-    whole = experiments.run
+    whole = runs.run
     began: list[str] = []
 
     def stopped(env: object, agent: object, *, progress: Progress, **options: Any) -> RunResults:
@@ -103,7 +103,7 @@ def test_an_interrupted_comparison_says_how_many_seeds_each_agent_has(
 
         return whole(env, agent, progress=stop, **options)
 
-    monkeypatch.setattr(experiments, "run", stopped)
+    monkeypatch.setattr(runs, "run", stopped)
     agents = ("-a", "q_learning", "-a", "psrl")
     done = call(capsys, "run", "deepsea:4", *agents, "--steps", "40", "--seeds", "5", "--out", str(tmp_path))
     assert done.code == 130

@@ -12,8 +12,8 @@ import pytest
 
 from steering.envs import Environment, deep_sea, make_env, wide_narrow
 from steering.errors import InvalidOption, UnsupportedEnvironment
-from steering.experiments import run
 from steering.mdp import TabularMDP
+from steering.runs import run
 
 
 def test_defaults() -> None:

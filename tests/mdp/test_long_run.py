@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdp_strategies import TOYMAKER, mdps, random_actions
 
-from steering._kernels.chains import stationary_distribution
+from steering._compiled.chains import stationary_distribution
 from steering.mdp import (
     TabularMDP,
     average_reward,

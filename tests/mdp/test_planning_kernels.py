@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdp_strategies import mdps, random_actions, random_mdp
 
-from steering._kernels import planning as kernels
+from steering._compiled import planning as kernels
 from steering.mdp import backward_induction, evaluate, evaluate_finite, policy_iteration
 
 BOTH_SIDES = [1, 2, 5, kernels.SMALL - 1, kernels.SMALL, kernels.SMALL + 1, 70]

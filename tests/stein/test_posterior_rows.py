@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import steering.stein as stein
+from steering._compiled.stein import ratio_mean
 from steering.errors import InvalidOption
-from steering.stein._kernels import ratio_mean
 from steering.stein.errors import InvalidDistribution
 from steering.stein.ratios import gamma_ratio_mean
 

@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steering._kernels import planning
+from steering._checks import choose
+from steering._compiled import planning
+from steering._types import Bools, Floats, Ints
 from steering.beliefs import ModelBelief
 from steering.beliefs.dirichlet import checked_concentration
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import NotAvailable
 from steering.mdp.simulator import Simulator
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 POSTERIOR_DRAWS = 32
 
@@ -188,18 +185,3 @@ class ModelBasedAgent(Agent):
         mean: Floats = draws.mean(axis=0)
         std: Floats = draws.std(axis=0, ddof=1)
         return mean, std
-
-
-def choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the allowed words."""
-    if value not in allowed:
-        raise InvalidOption(f"{name} is '{value}'; choose one of: {', '.join(allowed)}.")
-
-
-def in_range(name: str, value: float, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
-    """Refuse a number outside [low, high], or (low, high] with `open_low`; NaN is always outside."""
-    fits = low < value <= high if open_low else low <= value <= high
-    if not fits or not np.isfinite(value):
-        border = "a finite number above" if open_low else "a finite number of at least"
-        upper = "" if high == np.inf else f" and at most {high:g}"
-        raise InvalidOption(f"{name} is {value}; it must be {border} {low:g}{upper}.")

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering._kernels import beliefs as kernels
-from steering._kernels import planning, simulate
-from steering.agents.base import Floats, ModelBasedAgent, ModelBasedOptions, choose, in_range
+from steering._checks import choose, in_range
+from steering._compiled import beliefs as kernels
+from steering._compiled import planning, simulate
+from steering._types import Floats
+from steering.agents.base import ModelBasedAgent, ModelBasedOptions
 from steering.beliefs.dirichlet import draw_rows
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption

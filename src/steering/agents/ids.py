@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering._kernels import beliefs as kernels
-from steering.agents.base import Floats, ModelBasedAgent, ModelBasedOptions, choose, in_range
+from steering._checks import choose, in_range
+from steering._compiled import beliefs as kernels
+from steering._types import Floats
+from steering.agents.base import ModelBasedAgent, ModelBasedOptions
 
 
 @dataclass(frozen=True)

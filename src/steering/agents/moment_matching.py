@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering.agents.base import Floats
+from steering._types import Floats
 from steering.agents.gaussian_values import GaussianValueAgent, GaussianValueOptions
 
 

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from steering._types import Ints
+
 Probe = Callable[[float], tuple[Ints, float, float]]
 
 MAX_PROBES = 60

@@ -37,9 +37,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steering._kernels import beliefs as kernels
-from steering._kernels import planning
-from steering.agents.base import Floats, Ints, ModelBasedAgent, ModelBasedOptions, choose, in_range
+from steering._checks import choose, in_range
+from steering._compiled import beliefs as kernels
+from steering._compiled import planning
+from steering._types import Floats, Ints
+from steering.agents.base import ModelBasedAgent, ModelBasedOptions
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
 from steering.agents.stein_information import (
     InformationChoice,

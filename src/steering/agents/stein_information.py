@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steering._compiled.stein import barker_information_rows
+from steering._types import Floats
 from steering.beliefs import ModelBelief
 from steering.stein import TwoParameter, get_kernel, get_operator, normal_gamma_information, posterior_information
-from steering.stein._kernels import barker_information_rows
-
-Floats = NDArray[np.float64]
 
 SMALLEST = 1e-120
 """Least probability of a row; its inverse can still be squared and summed."""

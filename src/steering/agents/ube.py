@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steering.agents.base import Floats, in_range
+from steering._checks import in_range
+from steering._types import Floats
 from steering.agents.gaussian_values import GaussianValueAgent, GaussianValueOptions
 
 

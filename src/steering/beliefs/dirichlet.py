@@ -13,12 +13,11 @@ The last line is the probability of the observed sequence, that is the product o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-
-Floats = NDArray[np.float64]
 
 # Below this concentration all gammas of a row can underflow to zero together; then rows are drawn in logarithms.
 SMALL_CONCENTRATION = 0.05

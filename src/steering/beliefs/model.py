@@ -27,15 +27,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steering._kernels import beliefs as kernels
+from steering._compiled import beliefs as kernels
+from steering._types import Floats, Ints
 from steering.beliefs.dirichlet import SMALL_CONCENTRATION, checked_concentration, draw_rows
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
 from steering.errors import InvalidOption
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Transitions = tuple[Ints, Ints, Floats, Ints]
 
 GRID = np.geomspace(1e-3, 1e3, 61)

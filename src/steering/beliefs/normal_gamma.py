@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import t as student_t
 
+from steering._types import Floats
 from steering.beliefs.dirichlet import checked_index
 from steering.errors import InvalidOption
 
-Floats = NDArray[np.float64]
 Prior = tuple[float, float, float, float]
 
 PAPER_PRIOR: Prior = (0.0, 4.0, 3.0, 3.0)

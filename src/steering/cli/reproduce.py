@@ -11,7 +11,7 @@ import typer
 
 from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
 from steering.errors import InvalidOption
-from steering.reproduction.names import ALL, NAMES
+from steering.paper.names import ALL, NAMES
 
 PLAIN_SECONDS = 15.0
 OUT = "results/reproduction"
@@ -64,11 +64,11 @@ def reproduce_command(
     """
     if quick and full:
         raise InvalidOption("--quick and --full exclude each other; give one of them.")
-    from steering.reproduction.plan import chosen
+    from steering.paper.plan import chosen
 
     chosen(names or [])
-    from steering.reproduction.run import reproduce
-    from steering.reproduction.scale import FULL, QUICK
+    from steering.paper.run import reproduce
+    from steering.paper.scale import FULL, QUICK
 
     scale = FULL if full else QUICK
     directory = out_dir or Path(f"{OUT}-{scale.name}")

@@ -28,7 +28,7 @@ from steering.errors import InvalidOption
 if TYPE_CHECKING:
     from steering.agents import Agent
     from steering.envs import Environment
-    from steering.results import RunResults
+    from steering.runs.results import RunResults
 
 NARROW = 70
 """Columns of a terminal below which the table leaves out reward and time."""
@@ -69,8 +69,8 @@ def run_command(
     """
     from steering.agents import make_agent
     from steering.envs import make_env
-    from steering.experiments.runner import refuse_too_long
-    from steering.experiments.seeds import checked_seeds
+    from steering.runs.runner import refuse_too_long
+    from steering.runs.seeds import checked_seeds
 
     environment = make_env(env)
     _refuse_without_choice(environment)
@@ -148,7 +148,7 @@ def _run_all(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from steering.agents import describe_agent
-    from steering.experiments import Interrupted, run
+    from steering.runs import Interrupted, run
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
@@ -226,8 +226,9 @@ def _number(value: float) -> str:
 
 
 def _write(runs: list[RunResults], directory: Path) -> list[Path]:
-    from steering.figures import regret
-    from steering.results import write_atomically, write_tables
+    from steering._files import write_atomically
+    from steering.runs import figure as regret
+    from steering.runs import write_tables
 
     written = write_tables(runs, directory)
     curves = directory / "curves.csv"

@@ -48,9 +48,9 @@ def study(
 
 
 def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
-    from steering.experiments.studies import compare, default_design, run_study
-    from steering.experiments.studies.page import write_study
-    from steering.experiments.studies.verdicts import VERDICTS
+    from steering.paper.studies import compare, default_design, run_study
+    from steering.paper.studies.page import write_study
+    from steering.paper.studies.verdicts import VERDICTS
 
     began = time.monotonic()
     design = default_design(quick=quick)
@@ -71,8 +71,8 @@ def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> 
 
 
 def _ladder(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
-    from steering.experiments.studies import ladder
-    from steering.results import write_atomically
+    from steering._files import write_atomically
+    from steering.paper.studies import ladder
 
     cells = ladder.CELLS[:1] if quick else ladder.CELLS
     with Display() as display:

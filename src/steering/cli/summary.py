@@ -17,7 +17,7 @@ from steering.errors import InvalidOption
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steering.results import Results
+    from steering.sweeps.store.load import Results
 
 Directory = Annotated[Path, typer.Argument(help="Results directory of a sweep.", parser=place)]
 OutDir = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", parser=place)]
@@ -48,7 +48,7 @@ def summary(
 
     Examples: steering summary results/deepsea; steering summary results/deepsea --out report (Markdown and CSV)
     """
-    from steering.results.summary import MEASURES, summarise
+    from steering.sweeps.summary import MEASURES, summarise
 
     results = _load(directory, env, agent)
     known = summarise(results)
@@ -84,9 +84,9 @@ def plot(
     Example: steering plot results/deepsea --format png,pdf
     """
     from steering.errors import NotAvailable
-    from steering.figures import curves, profiles
-    from steering.figures.files import FORMATS, save_figure
-    from steering.results.summary import scores_of
+    from steering.runs.drawing import FORMATS, save_figure
+    from steering.sweeps import curves, profiles
+    from steering.sweeps.summary import scores_of
 
     chosen = list(dict.fromkeys(part.strip() for part in formats.split(",")))
     for one in chosen:
@@ -130,8 +130,8 @@ def export(
         raise InvalidOption(f"--format is '{format_}'; choose parquet, csv or tensorboard.")
     results = _load(directory, env, agent)
     if format_ == "tensorboard":
-        from steering.results.selection import select
-        from steering.results.tracking import write_tensorboard
+        from steering.sweeps.store.selection import select
+        from steering.sweeps.tracking import write_tensorboard
 
         out.print(f"wrote {write_tensorboard(results, out_dir)} runs to {out_dir}", soft_wrap=True, highlight=False)
         _notes(select(results).notes)
@@ -146,8 +146,7 @@ def _notes(notes: list[str]) -> None:
 
 
 def _load(directory: Path, env: str | None, agents: list[str] | None) -> Results:
-    from steering.results import load
-    from steering.results.load import ProblemWarning
+    from steering.sweeps.store.load import ProblemWarning, load
 
     results = load(directory, environment=env, agent=agents)
     with warnings.catch_warnings(record=True) as caught:

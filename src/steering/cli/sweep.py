@@ -29,8 +29,8 @@ from steering.cli.common import (
 from steering.errors import Unreachable
 
 if TYPE_CHECKING:
-    from steering.experiments.engine import Report
-    from steering.experiments.sweep_file import Sweep
+    from steering.sweeps.engine import Report
+    from steering.sweeps.sweep_file import Sweep
 
 PLAIN_SECONDS = 10.0
 
@@ -90,9 +90,9 @@ def sweep_command(
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
     1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
-    from steering.experiments.cells import parse_shard
-    from steering.experiments.imports import import_all
-    from steering.experiments.sweep_file import read_sweep
+    from steering.sweeps.cells import parse_shard
+    from steering.sweeps.imports import import_all
+    from steering.sweeps.sweep_file import read_sweep
 
     import_all(imports or ())
     wanted = read_sweep(file)
@@ -119,9 +119,9 @@ def retry(
 
     Example: steering retry results/deepsea --memory-limit 4000
     """
-    from steering.experiments.imports import import_all
-    from steering.experiments.sweep_file import saved_sweep
-    from steering.results.store import Store
+    from steering.sweeps.imports import import_all
+    from steering.sweeps.store.directory import Store
+    from steering.sweeps.sweep_file import saved_sweep
 
     import_all(imports or ())
     store = Store(directory)
@@ -136,7 +136,7 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
 
     Example: steering status results/deepsea
     """
-    from steering.experiments.status import status_of
+    from steering.sweeps.status import status_of
 
     now = status_of(directory)
     if as_json:
@@ -160,9 +160,9 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
 
 
 def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
-    from steering.experiments.cells import Shard
-    from steering.experiments.estimate import estimate_seconds
-    from steering.results.store import Store
+    from steering.sweeps.cells import Shard
+    from steering.sweeps.estimate import estimate_seconds
+    from steering.sweeps.store.directory import Store
 
     done: set[bytes] = set()
     failed: set[bytes] = set()
@@ -204,7 +204,7 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
 
 
 def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
-    from steering.experiments.engine import sweep
+    from steering.sweeps.engine import sweep
 
     signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()

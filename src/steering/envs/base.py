@@ -17,7 +17,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
 from steering.errors import InvalidOption, UnsupportedEnvironment
 from steering.mdp._checks import LARGEST_DISCOUNT
 from steering.mdp.tabular import TabularMDP
@@ -71,7 +71,7 @@ class Environment:
             raise InvalidOption(f"environment '{self.name}' has neither mdp nor make_gym; give one of them.")
         if self.mdp is not None:
             _refuse_large_rewards(self.name, self.mdp)
-        horizon = None if self.horizon is None else _check.whole("horizon", self.horizon, 1)
+        horizon = None if self.horizon is None else _checks.whole("horizon", self.horizon, 1)
         values = {
             "horizon": horizon,
             "discount": _checked_discount(self.discount, horizon),
@@ -172,7 +172,7 @@ def discrete_sizes(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:
 def _checked_discount(discount: float | None, horizon: int | None) -> float:
     if discount is None:
         return default_discount(horizon)
-    value = _check.number("discount", discount, least=0.0)
+    value = _checks.number("discount", discount, least=0.0)
     if horizon is None and value > LARGEST_DISCOUNT:  # the planners would refuse it, but only in the run
         raise InvalidOption(
             f"discount is {value:.16g}; without a horizon it must be below 1 (at least 0, at most 1 - 1e-8)."
@@ -193,4 +193,4 @@ def _refuse_large_rewards(name: str, mdp: TabularMDP) -> None:
 
 
 def _default_whole(what: str, value: int | None, default: int) -> int:
-    return default if value is None else _check.whole(what, value, 1)
+    return default if value is None else _checks.whole(what, value, 1)

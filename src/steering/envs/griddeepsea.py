@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
+from steering.mdp._checks import checked_size
 from steering.mdp.tabular import TabularMDP
 
 
@@ -42,10 +43,10 @@ def grid_deep_sea(
     move_cost
         Cost of n moves to the right.
     """
-    n = _check.whole("n of griddeepsea", n, 2)
-    windy = _check.truth("stochastic of griddeepsea", stochastic)
-    cost = _check.number("move_cost of griddeepsea", move_cost) / n
-    _check.fits("griddeepsea", n * n, 2)
+    n = _checks.whole("n of griddeepsea", n, 2)
+    windy = _checks.truth("stochastic of griddeepsea", stochastic)
+    cost = _checks.number("move_cost of griddeepsea", move_cost) / n
+    checked_size("griddeepsea", n * n, 2)
     row, column = (index.ravel() for index in np.indices((n, n)))
     s = row * n + column
     right = _action_right(n, mapping_seed).ravel()
@@ -71,6 +72,6 @@ def grid_deep_sea(
 def _action_right(n: int, mapping_seed: int | None) -> np.ndarray:
     if mapping_seed is None:
         return np.ones((n, n), dtype=np.int64)
-    seed = _check.whole("mapping_seed of griddeepsea", mapping_seed, 0, 2**32 - 1)
+    seed = _checks.whole("mapping_seed of griddeepsea", mapping_seed, 0, 2**32 - 1)
     # The legacy generator, whose stream is frozen, so that a seed gives the grid that bsuite has for it.
     return np.random.RandomState(seed).binomial(1, 0.5, (n, n))

@@ -19,7 +19,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
 from steering.errors import InvalidOption
 from steering.mdp.tabular import TabularMDP
 
@@ -52,8 +52,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         if render_mode is not None:
             raise InvalidOption(f"render_mode is {render_mode!r}; there is nothing to draw, so leave it out.")
         self.mdp = mdp
-        self.horizon = None if horizon is None else _check.whole("horizon", horizon, 1)
-        self.disallowed = _check.choice("disallowed", disallowed, ("stay", "error"))
+        self.horizon = None if horizon is None else _checks.whole("horizon", horizon, 1)
+        self.disallowed = _checks.choice("disallowed", disallowed, ("stay", "error"))
         self.observation_space = gymnasium.spaces.Discrete(mdp.n_states)
         self.action_space = gymnasium.spaces.Discrete(mdp.n_actions)
         self._cumulative = np.cumsum(mdp.P, axis=2)
@@ -69,7 +69,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Take an action; `terminated` is always False."""
-        a = _check.whole("action", action, 0, self.mdp.n_actions - 1)
+        a = _checks.whole("action", action, 0, self.mdp.n_actions - 1)
         s = self._state
         allowed = bool(self.mdp.mask[s, a])
         reward = 0.0

@@ -18,14 +18,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from steering import spec
-from steering.envs import _check
+from steering import _checks, spec
+from steering._types import Floats
 from steering.envs.base import Environment, changed_settings, discrete_sizes
 from steering.envs.gym_env import TabularEnv
 from steering.envs.live import LiveGym, space_starts
 from steering.envs.tables import OutcomeCounts, mdp_from_outcomes, read_table
 from steering.errors import InvalidOption, SteeringError, UnsupportedEnvironment
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp._checks import checked_size
+from steering.mdp.tabular import TabularMDP
 
 START_RESETS = 1000
 """Resets used to estimate the start distribution of an environment that does not state it."""
@@ -83,7 +84,7 @@ def from_gym(
     if estimate is not None:
         if mdp is not None:
             raise InvalidOption("estimate is not needed: this environment states its table; leave it out.")
-        estimate = _check.whole("estimate", estimate, 1)
+        estimate = _checks.whole("estimate", estimate, 1)
         mdp = estimate_mdp(maker, samples=estimate, episodic=horizon is not None)
         name_options = {**name_options, "estimate": estimate} if name_options is not None else None
     usual = Environment(name="gym", mdp=mdp, make_gym=maker)
@@ -136,13 +137,13 @@ def estimate_mdp(
     episodic
         Whether terminal states are absorbing (else they lead to the start).
     """
-    samples = _check.whole("samples", samples, 1)
-    seed = _check.whole("seed", seed, 0)
+    samples = _checks.whole("samples", samples, 1)
+    seed = _checks.whole("seed", seed, 0)
     maker = functools.partial(copy.deepcopy, env) if isinstance(env, gymnasium.Env) else env
     # Actions have a stream of their own: environments that are seeded with the same number must not share it.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0xE57,))))
     with LiveGym(maker, seed) as live:
-        _check.fits("the environment", live.n_states, live.n_actions)
+        checked_size("the environment", live.n_states, live.n_actions)
         counts = OutcomeCounts(live.n_states, live.n_actions)
         starts = np.zeros(live.n_states)
         starts[live.reset()] += 1

@@ -20,7 +20,7 @@ from typing import Any
 
 import gymnasium
 
-from steering.envs import _check
+from steering import _checks
 from steering.envs.base import discrete_sizes
 from steering.errors import UnsupportedEnvironment
 
@@ -46,7 +46,7 @@ class LiveGym:
     """
 
     def __init__(self, make_gym: Callable[[], gymnasium.Env[Any, Any]], seed: int, *, episodic: bool = False) -> None:
-        self._seed: int | None = _check.whole("seed", seed, 0)
+        self._seed: int | None = _checks.whole("seed", seed, 0)
         self._env = make_gym()
         self._episodic = episodic
         self.n_states, self.n_actions = discrete_sizes(self._env)
@@ -79,7 +79,7 @@ class LiveGym:
         next_state, reward, restarted
             The transition to learn from; if `restarted`, `state` is a fresh start state and not `next_state`.
         """
-        action = _check.whole("action", action, 0, self.n_actions - 1)
+        action = _checks.whole("action", action, 0, self.n_actions - 1)
         state = self.state
         self.terminated = False
         if self._over or self._cut:

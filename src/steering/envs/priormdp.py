@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp._checks import checked_size
+from steering.mdp.tabular import TabularMDP
 
 NORMAL_GAMMA = (0.0, 1.0, 4.0, 4.0)
 """(mu, lambda, alpha, beta) of the code that the paper used; its text prints (0, 1, 1, 4)."""
@@ -47,7 +49,7 @@ def prior_mdp(
     normal_gamma
         (mu, lambda, alpha, beta) of the prior of rewards; the last three greater than 0.
     """
-    seed = _check.whole("seed of priormdp", seed, 0)
+    seed = _checks.whole("seed of priormdp", seed, 0)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(STREAM,))))
     return sample_prior_mdp(rng, n_states, n_actions, kappa, normal_gamma)
 
@@ -68,11 +70,11 @@ def sample_prior_mdp(
     n_states, n_actions, kappa, normal_gamma
         As in `prior_mdp`.
     """
-    n_states = _check.whole("n_states of priormdp", n_states, 1)
-    n_actions = _check.whole("n_actions of priormdp", n_actions, 1)
-    kappa = _check.number("kappa of priormdp", kappa, above=0.0)
+    n_states = _checks.whole("n_states of priormdp", n_states, 1)
+    n_actions = _checks.whole("n_actions of priormdp", n_actions, 1)
+    kappa = _checks.number("kappa of priormdp", kappa, above=0.0)
     mu, lam, alpha, beta = _checked_normal_gamma(normal_gamma)
-    _check.fits("priormdp", n_states, n_actions)
+    checked_size("priormdp", n_states, n_actions)
     P = _dirichlet_rows(rng, kappa, (n_states, n_actions, n_states))
     tau = rng.gamma(alpha, size=P.shape) / beta
     # A precision can underflow to 0 when alpha is tiny; the smallest normal number keeps the rewards finite.
@@ -96,9 +98,9 @@ def _dirichlet_rows(rng: np.random.Generator, kappa: float, shape: tuple[int, in
 def _checked_normal_gamma(values: object) -> tuple[float, float, float, float]:
     if not isinstance(values, (tuple, list, np.ndarray)) or len(values) != 4:
         raise InvalidOption(f"normal_gamma of priormdp is {values!r}; give the four numbers (mu, lambda, alpha, beta).")
-    mu = _check.number("mu in normal_gamma", values[0])
+    mu = _checks.number("mu in normal_gamma", values[0])
     lam, alpha, beta = (
-        _check.number(f"{name} in normal_gamma", value, above=0.0)
+        _checks.number(f"{name} in normal_gamma", value, above=0.0)
         for name, value in zip(("lambda", "alpha", "beta"), values[1:], strict=True)
     )
     return mu, lam, alpha, beta

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
+from steering.mdp._checks import checked_size
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT = 0, 1
@@ -51,9 +52,9 @@ def river_swim(
     left_reward, right_reward
         Reward of left in the first state and of right in the last one.
     """
-    n = _check.whole("n of riverswim", n, 3)
-    first, between, last = _CURRENTS[_check.choice("variant of riverswim", variant, tuple(_CURRENTS))]
-    _check.fits("riverswim", n, 2)
+    n = _checks.whole("n of riverswim", n, 3)
+    first, between, last = _CURRENTS[_checks.choice("variant of riverswim", variant, tuple(_CURRENTS))]
+    checked_size("riverswim", n, 2)
     i = np.arange(n)
     P = np.zeros((n, 2, n))
     P[i, LEFT, np.maximum(i - 1, 0)] = 1.0
@@ -62,8 +63,8 @@ def river_swim(
         P[s, RIGHT, s - 1 : s + 2] = between
     P[n - 1, RIGHT, n - 2 :] = last
     mean = np.zeros((n, 2))
-    mean[0, LEFT] = _check.number("left_reward of riverswim", left_reward)
-    mean[n - 1, RIGHT] = _check.number("right_reward of riverswim", right_reward)
+    mean[0, LEFT] = _checks.number("left_reward of riverswim", left_reward)
+    mean[n - 1, RIGHT] = _checks.number("right_reward of riverswim", right_reward)
     start = np.zeros(n)
     start[[0] if variant == "osband" else [1, 2]] = 1.0
     return TabularMDP(P=P, reward_mean=mean, start=start / start.sum(), action_names=("left", "right"))

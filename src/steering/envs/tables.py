@@ -22,13 +22,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steering.envs import _check
+from steering._types import Bools, Floats, Ints
 from steering.errors import UnsupportedEnvironment
-from steering.mdp.tabular import Bools, Floats, TabularMDP
-
-Ints = NDArray[np.int64]
+from steering.mdp._checks import checked_size
+from steering.mdp.tabular import TabularMDP
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def mdp_from_outcomes(
     into_end &= ~terminal[outcomes.next_state] & ~terminal[outcomes.state]
     extra = bool(into_end.any())
     S = n_states + extra
-    _check.fits("the environment", S, n_actions)
+    checked_size("the environment", S, n_actions)
     target = np.where(into_end, n_states, outcomes.next_state)
     at = (outcomes.state, outcomes.action, target)
     shape = (S, n_actions, S)

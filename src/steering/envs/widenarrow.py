@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.envs import _check
+from steering import _checks
+from steering.mdp._checks import checked_size
 from steering.mdp.tabular import TabularMDP
 
 
@@ -49,15 +50,15 @@ def wide_narrow(
         ``"one-high"``: action 0 pays mu_h, the others mu_l; ``"one-low"``: action 0 pays mu_l, the others
         mu_h.
     """
-    n = _check.whole("n of widenarrow", n, 1)
-    w = _check.whole("w of widenarrow", w, 1)
-    high = _check.number("mu_h of widenarrow", mu_h)
-    low = _check.number("mu_l of widenarrow", mu_l)
-    narrow = high if mu_n is None else _check.number("mu_n of widenarrow", mu_n)
-    noise = _check.number("sigma of widenarrow", sigma, least=0.0)
-    odd = _check.choice("odd of widenarrow", odd, ("one-high", "one-low"))
+    n = _checks.whole("n of widenarrow", n, 1)
+    w = _checks.whole("w of widenarrow", w, 1)
+    high = _checks.number("mu_h of widenarrow", mu_h)
+    low = _checks.number("mu_l of widenarrow", mu_l)
+    narrow = high if mu_n is None else _checks.number("mu_n of widenarrow", mu_n)
+    noise = _checks.number("sigma of widenarrow", sigma, least=0.0)
+    odd = _checks.choice("odd of widenarrow", odd, ("one-high", "one-low"))
     n_states = 2 * n + 1
-    _check.fits("widenarrow", n_states, w)
+    checked_size("widenarrow", n_states, w)
     s = np.arange(n_states)
     wide = (s % 2 == 0) & (s < 2 * n)
     mask = np.zeros((n_states, w), dtype=np.bool_)

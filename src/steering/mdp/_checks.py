@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering._checks import number
+from steering._types import Floats, Ints
 from steering.errors import InvalidMDP, InvalidOption
-from steering.mdp.tabular import ROW_SUM_TOLERANCE, Floats, TabularMDP, _checked_start, _numbers, _refuse_non_finite
-
-Ints = NDArray[np.int64]
+from steering.mdp.tabular import (
+    MAX_ENTRIES,
+    ROW_SUM_TOLERANCE,
+    TabularMDP,
+    _checked_start,
+    _numbers,
+    _refuse_non_finite,
+)
 
 LARGEST_DISCOUNT = 1.0 - 1e-8
 """Beyond this the rows of P, which sum to 1 only within 1e-9, do not define a discounted problem any more."""
@@ -19,7 +25,7 @@ LARGEST_DISCOUNT = 1.0 - 1e-8
 
 def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
     """Return the discount as a float, or say in which range it must lie."""
-    value = _number("discount", discount)
+    value = number("discount", discount)
     if finite_horizon:
         if not 0.0 <= value <= 1.0:
             raise InvalidOption(f"discount is {value:g}; over a finite horizon it must be from 0 to 1.")
@@ -29,23 +35,6 @@ def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
             "without discounting use average_reward, expected_total_reward or a finite horizon."
         )
     return value
-
-
-def checked_positive(name: str, value: float) -> float:
-    """Return a finite number larger than 0 as a float."""
-    number = _number(name, value)
-    if not (np.isfinite(number) and number > 0.0):
-        raise InvalidOption(f"{name} is {number:g}; it must be a finite number larger than 0.")
-    return number
-
-
-def checked_count(name: str, value: int, least: int = 1) -> int:
-    """Return a whole number that is at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InvalidOption(f"{name} is {value!r}; it must be a whole number.")
-    if value < least:
-        raise InvalidOption(f"{name} is {value}; it must be at least {least}.")
-    return int(value)
 
 
 def checked_rewards(mdp: TabularMDP, rewards: ArrayLike | None) -> Floats:
@@ -144,7 +133,10 @@ def policy_array(policy: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise InvalidOption(f"{name} is {value!r}; it must be a number.")
-    return float(value)
+def checked_size(what: str, n_states: int, n_actions: int) -> None:
+    """Refuse an MDP whose arrays would have more than `MAX_ENTRIES` entries, before anything is allocated."""
+    if n_states * n_actions * n_states > MAX_ENTRIES:
+        raise InvalidOption(
+            f"{what} has {n_states} states and {n_actions} actions, {n_states * n_actions * n_states:.1e} "
+            f"transitions; the limit is {MAX_ENTRIES:.1e}, so make it smaller."
+        )

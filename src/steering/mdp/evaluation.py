@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering._types import Floats, Ints
 from steering.mdp._checks import (
-    Ints,
     checked_discount,
     checked_policy,
     checked_rewards,
     checked_start,
     checked_values,
 )
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 
 def policy_chain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> tuple[Floats, Floats]:

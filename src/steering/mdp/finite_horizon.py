@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering._kernels import planning as kernels
+from steering._checks import whole
+from steering._compiled import planning as kernels
+from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp._checks import (
-    Ints,
     checked_actions,
-    checked_count,
     checked_discount,
     checked_policy,
     checked_probabilities,
@@ -30,7 +30,7 @@ from steering.mdp._checks import (
     policy_array,
 )
 from steering.mdp.evaluation import chain_step, spread
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def backward_induction(
     >>> backward_induction(mdp, 3).V[:, 0]
     array([2., 1., 0., 0.])
     """
-    steps = checked_count("horizon", horizon)
+    steps = whole("horizon", horizon, 1)
     gamma, r = checked_discount(discount, finite_horizon=True), checked_rewards(mdp, rewards)
     V, Q, policy = kernels.backward_induction(mdp.P, r, np.array(mdp.allowed), steps, gamma)
     return FiniteSolution(policy, V, Q)
@@ -93,7 +93,7 @@ def occupancy_finite(mdp: TabularMDP, policy: ArrayLike, horizon: int, start: Ar
 
 def _by_time(mdp: TabularMDP, policy: ArrayLike, horizon: int) -> list[Floats | Ints]:
     """Checked policy of every step; a stationary one is the same object H times."""
-    H = checked_count("horizon", horizon)
+    H = whole("horizon", horizon, 1)
     array = policy_array(policy)
     if is_deterministic(array) and array.ndim == 2:
         steps: list[Floats | Ints] = list(checked_actions(mdp, array))

@@ -21,10 +21,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from steering._kernels.chains import stationary_distribution
-from steering.mdp._checks import checked_count, checked_start
+from steering._checks import whole
+from steering._compiled.chains import stationary_distribution
+from steering._types import Floats
+from steering.mdp._checks import checked_start
 from steering.mdp.evaluation import policy_chain
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 
 def average_reward(
@@ -74,7 +76,7 @@ def expected_total_reward(
     rewards: ArrayLike | None = None,
 ) -> float:
     """Expected sum of the first `steps` rewards of a policy, undiscounted and exact (0 for 0 steps)."""
-    n = checked_count("steps", steps, least=0)
+    n = whole("steps", steps, 0)
     P, r = policy_chain(mdp, policy, rewards=rewards)
     mu = checked_start(mdp, start)
     if n <= mdp.n_states:
@@ -99,7 +101,7 @@ def expected_reward_curve(
     rewards: ArrayLike | None = None,
 ) -> Floats:
     """Expected reward of a policy at each of the first `steps` steps, shape (steps,)."""
-    n = checked_count("steps", steps, least=0)
+    n = whole("steps", steps, 0)
     P, r = policy_chain(mdp, policy, rewards=rewards)
     return _curve(P, r, checked_start(mdp, start), n)
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, sparse
 
-from steering._kernels import planning as kernels
+from steering._compiled import planning as kernels
+from steering._types import Floats
 from steering.errors import NotAvailable
 from steering.mdp._checks import checked_discount, checked_rewards
 from steering.mdp.evaluation import action_values
 from steering.mdp.planning import Solution, certified_bound
-from steering.mdp.tabular import Floats, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 FEASIBILITY = 1e-10
 

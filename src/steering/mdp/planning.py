@@ -30,18 +30,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering._kernels import planning as kernels
-from steering._kernels import value_iteration as sweeping
+from steering._checks import number, whole
+from steering._compiled import planning as kernels
+from steering._compiled import value_iteration as sweeping
+from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp._checks import (
-    Ints,
     checked_actions,
-    checked_count,
     checked_discount,
-    checked_positive,
     checked_rewards,
 )
-from steering.mdp.tabular import ROW_SUM_TOLERANCE, Floats, TabularMDP
+from steering.mdp.tabular import ROW_SUM_TOLERANCE, TabularMDP
 
 UNLIMITED = 2**62
 POLICY_ITERATION_CAP = 10_000
@@ -113,7 +112,7 @@ def policy_iteration(
     array([1., 2.])
     """
     gamma, r = checked_discount(discount), checked_rewards(mdp, rewards)
-    cap = POLICY_ITERATION_CAP if max_iterations is None else checked_count("max_iterations", max_iterations)
+    cap = POLICY_ITERATION_CAP if max_iterations is None else whole("max_iterations", max_iterations, 1)
     if ties not in ("lowest", "random"):
         raise InvalidOption(f"ties is {ties!r}; it must be 'lowest' or 'random'.")
     if ties == "random" and rng is None:
@@ -170,9 +169,9 @@ def modified_policy_iteration(
     V*.
     """
     gamma, r = checked_discount(discount), checked_rewards(mdp, rewards)
-    goal = checked_positive("epsilon", epsilon)
-    n = checked_count("sweeps", sweeps, least=0)
-    cap = UNLIMITED if max_iterations is None else checked_count("max_iterations", max_iterations)
+    goal = number("epsilon", epsilon, above=0.0)
+    n = whole("sweeps", sweeps, 0)
+    cap = UNLIMITED if max_iterations is None else whole("max_iterations", max_iterations, 1)
     V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
         mdp.P, r, np.array(mdp.allowed), gamma, goal, n, cap, ROW_SUM_TOLERANCE
     )

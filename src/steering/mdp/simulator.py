@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steering._kernels import simulate
+from steering._compiled import simulate
+from steering._types import Floats, Ints
 from steering.mdp.tabular import TabularMDP
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats]
 
 CHUNK = 8192
@@ -51,7 +50,7 @@ class Noise:
 
 
 def tables_of(mdp: TabularMDP) -> Tables:
-    """Arrays that the compiled simulation reads (see `steering._kernels.simulate`)."""
+    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`)."""
     offsets, successors, cumulative = simulate.compress(mdp.P)
     return offsets, successors, cumulative, mdp.reward_mean, mdp.reward_std
 

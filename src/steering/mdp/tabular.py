@@ -15,12 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steering._types import Bools, Floats
 from steering.errors import InvalidMDP
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 ROW_SUM_TOLERANCE = 1e-9
 

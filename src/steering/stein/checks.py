@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.stein.errors import InvalidDistribution
-
-Array = NDArray[np.float64]
 
 #: What rows with too few samples get.
 EMPTY = {"error": math.nan, "nan": math.nan, "zero": 0.0}
@@ -22,8 +21,8 @@ EMPTY = {"error": math.nan, "nan": math.nan, "zero": 0.0}
 SUM_TOLERANCE = 1e-6
 
 
-def as_floats(values: ArrayLike, name: str) -> Array:
-    """Array of doubles with at least one axis; anything that is not a real number is refused."""
+def as_floats(values: ArrayLike, name: str) -> Floats:
+    """Floats of doubles with at least one axis; anything that is not a real number is refused."""
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
@@ -44,7 +43,7 @@ def first_where(bad: NDArray[np.bool_]) -> str:
     return "[" + ", ".join(str(int(i)) for i in index) + "]"
 
 
-def as_pmf(values: ArrayLike, name: str) -> Array:
+def as_pmf(values: ArrayLike, name: str) -> Floats:
     """Probability vectors along the last axis.
 
     Raises
@@ -65,7 +64,7 @@ def as_pmf(values: ArrayLike, name: str) -> Array:
     return p
 
 
-def _refuse_pmf(p: Array, total: Any, name: str) -> None:
+def _refuse_pmf(p: Floats, total: Any, name: str) -> None:
     for bad, what in ((~np.isfinite(p), "is not finite"), (p < 0, "is negative")):
         if bad.any():
             where = first_where(bad)
@@ -79,7 +78,7 @@ def _refuse_pmf(p: Array, total: Any, name: str) -> None:
     )
 
 
-def as_counts(values: ArrayLike, name: str = "counts") -> Array:
+def as_counts(values: ArrayLike, name: str = "counts") -> Floats:
     """Counts of samples along the last axis: whole, finite, not negative."""
     counts = as_floats(values, name)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and least(values) >= 0:
@@ -107,7 +106,7 @@ def ahead(values: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def as_positive(values: ArrayLike, name: str) -> Array:
+def as_positive(values: ArrayLike, name: str) -> Floats:
     """Finite positive parameters (Dirichlet, Normal-Gamma, length scales)."""
     array = as_floats(np.atleast_1d(np.asarray(values)), name)
     good = (array > 0) & np.isfinite(array)
@@ -174,7 +173,7 @@ def enough_samples(n: float, statistic: str) -> None:
         )
 
 
-def rows_with_enough(n: Array, statistic: str, empty: str) -> tuple[Array, NDArray[np.bool_] | None]:
+def rows_with_enough(n: Floats, statistic: str, empty: str) -> tuple[Floats, NDArray[np.bool_] | None]:
     """Sample sizes to divide by, and which rows have too few samples for the statistic (None for no row).
 
     With ``empty="error"`` such rows are refused, with ``"nan"`` and ``"zero"`` the caller fills them in (`filled`).
@@ -193,12 +192,12 @@ def rows_with_enough(n: Array, statistic: str, empty: str) -> tuple[Array, NDArr
     return np.where(few, need, n), few
 
 
-def filled(value: Array, few: NDArray[np.bool_] | None, empty: str) -> Array:
+def filled(value: Floats, few: NDArray[np.bool_] | None, empty: str) -> Floats:
     """The value with NaN or zero in the rows that have too few samples."""
     return value if few is None else np.where(few, EMPTY[empty], value)
 
 
-def same_outcomes(a: Array, b: Array, name_a: str, name_b: str) -> None:
+def same_outcomes(a: Floats, b: Floats, name_a: str, name_b: str) -> None:
     """Both arrays must have the same number of outcomes and leading axes that broadcast."""
     if a.shape[-1] != b.shape[-1]:
         raise InvalidDistribution(

@@ -33,21 +33,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering._types import Floats
 from steering.errors import unknown_name
-from steering.stein.checks import Array, as_positive, as_scalar, enough_samples
+from steering.stein.checks import as_positive, as_scalar, enough_samples
 from steering.stein.errors import InvalidDistribution
 
-Score = Callable[[Array], ArrayLike] | ArrayLike
-Profile = Callable[[Array], tuple[Array, Array, Array]]
+Score = Callable[[Floats], ArrayLike] | ArrayLike
+Profile = Callable[[Floats], tuple[Floats, Floats, Floats]]
 
 
-def _rbf(r: Array) -> tuple[Array, Array, Array]:
+def _rbf(r: Floats) -> tuple[Floats, Floats, Floats]:
     """phi, phi', phi'' for l = 1."""
     phi = np.exp(-0.5 * r)
     return phi, -0.5 * phi, 0.25 * phi
 
 
-def _imq(r: Array) -> tuple[Array, Array, Array]:
+def _imq(r: Floats) -> tuple[Floats, Floats, Floats]:
     """phi, phi', phi'' for l = 1."""
     base = 1.0 / (1.0 + r)
     phi = np.sqrt(base)
@@ -58,7 +59,7 @@ def _imq(r: Array) -> tuple[Array, Array, Array]:
 PROFILES: dict[str, Profile] = {"rbf": _rbf, "imq": _imq}
 
 
-def points_and_scores(samples: ArrayLike, score: Score) -> tuple[Array, Array]:
+def points_and_scores(samples: ArrayLike, score: Score) -> tuple[Floats, Floats]:
     """Samples as (n, D) and their scores in the same shape; scores may be given or computed by a function."""
     x = _numbers(samples, "samples")
     x = x[:, None] if x.ndim == 1 else x
@@ -118,7 +119,7 @@ def ksd(
     return value
 
 
-def _pairs(x: Array, s: Array, y: Array, t: Array, profile: Profile) -> Array:
+def _pairs(x: Floats, s: Floats, y: Floats, t: Floats, profile: Profile) -> Floats:
     r = np.zeros((len(x), len(y)))
     along = np.zeros_like(r)
     for k in range(x.shape[1]):
@@ -135,7 +136,7 @@ def _profile(kernel: str) -> Profile:
     return PROFILES[kernel]
 
 
-def _moments(kernel: str, v: Array, scale: Array) -> tuple[Array, Array]:
+def _moments(kernel: str, v: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """``E0 = E phi(d^2)`` and ``M = -v E[d^2 phi'(d^2)]`` for d ~ N(0, 2 v)."""
     profile = _profile(kernel)
     if kernel == "rbf":
@@ -161,7 +162,7 @@ def ksd_gaussian(
     model_variance: ArrayLike,
     kernel: str = "rbf",
     scale: ArrayLike = 1.0,
-) -> Array | float:
+) -> Floats | float:
     """KSD (squared) of N(mean, variance) to the model N(model_mean, model_variance), all arguments broadcast.
 
     Closed form for ``"rbf"``; for ``"imq"`` one-dimensional quadrature to 1e-12.
@@ -181,7 +182,7 @@ def normal_gamma_information(
     reference: tuple[ArrayLike, ArrayLike] | None = None,
     kernel: str = "rbf",
     scale: ArrayLike | None = None,
-) -> Array | float:
+) -> Floats | float:
     """Expected KSD E[KSD(p, N(m, 1/tau))] over a Normal-Gamma posterior of (m, tau), all arguments broadcast.
 
     ``tau ~ Gamma(alpha, rate beta)`` and ``m | tau ~ N(mu, 1 / (lam tau))``: exact (polynomial in m and tau).
@@ -207,7 +208,7 @@ def normal_gamma_information(
         return _weighed(kernel, v, length, (mean - mu) ** 2 * (tau**2 + variance) + tau / lam, off**2 + variance)
 
 
-def _weighed(kernel: str, v: Array, scale: Array, g2: Array, b2: Array) -> Array | float:
+def _weighed(kernel: str, v: Floats, scale: Floats, g2: Floats, b2: Floats) -> Floats | float:
     """``KSD = g^2 E0 + b^2 M`` from (expected) g^2 and b^2."""
     e0, m = _moments(kernel, v, scale)
     value = np.asarray(g2 * e0 + b2 * m)
@@ -216,11 +217,11 @@ def _weighed(kernel: str, v: Array, scale: Array, g2: Array, b2: Array) -> Array
     return float(value) if value.ndim == 0 else value
 
 
-def _positive(values: ArrayLike, name: str) -> Array:
+def _positive(values: ArrayLike, name: str) -> Floats:
     return np.asarray(as_positive(values, name).reshape(np.shape(values)))
 
 
-def _numbers(values: ArrayLike, name: str) -> Array:
+def _numbers(values: ArrayLike, name: str) -> Floats:
     """Real numbers of any shape."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
@@ -228,7 +229,7 @@ def _numbers(values: ArrayLike, name: str) -> Array:
     return array.astype(np.float64)
 
 
-def _finite(values: ArrayLike, name: str) -> Array:
+def _finite(values: ArrayLike, name: str) -> Floats:
     array = _numbers(values, name)
     if not np.isfinite(array).all():
         raise InvalidDistribution(f"{name} has an entry that is not finite; give real numbers.")

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_floats, as_pmf, as_samples, as_whole, enough_samples, finite
+from steering.stein.checks import as_floats, as_pmf, as_samples, as_whole, enough_samples, finite
 from steering.stein.discrepancy import KernelLike, overflow_is_refused, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.joint import InputKernel, input_kernels, model_rows
@@ -82,7 +83,7 @@ class Dictionary:
         self._set_model(as_floats(q, "q"))
         self.refresh()
 
-    def _set_model(self, table: Array) -> None:
+    def _set_model(self, table: Floats) -> None:
         model = as_pmf(table, "q") if table.ndim == 1 else table
         model = model_rows(model, self.counts)
         self.operator.check(model)
@@ -181,7 +182,7 @@ class Dictionary:
         array of integers
             Place in `samples` of the one taken from each batch.
         """
-        from steering.stein._kernels import select_batches  # Numba is only loaded when it is used
+        from steering._compiled.stein import select_batches  # Numba is only loaded when it is used
 
         batch = as_whole(batch, "batch", 1)
         flat = as_samples(samples, self.q.shape)
@@ -247,12 +248,12 @@ class Dictionary:
             )
         return index
 
-    def _row(self, index: tuple[int, ...]) -> tuple[NDArray[np.int64], Array]:
+    def _row(self, index: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
         """Lines of `_sums` that the sample is part of, and its row of T."""
         x = int(np.ravel_multi_index(index, self.q.shape)) // self.q.shape[-1]
         return self._lines[x], self.operator.row(self.q[index[:-1]], index[-1])
 
-    def _similarity(self, lines: NDArray[np.int64], row: Array) -> tuple[float, float]:
+    def _similarity(self, lines: NDArray[np.int64], row: Floats) -> tuple[float, float]:
         image = self.kernel.apply(row)
         near = np.zeros_like(row)
         for weight, line in zip(self._weights, lines, strict=True):

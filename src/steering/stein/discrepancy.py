@@ -24,8 +24,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.stein.checks import (
-    Array,
     ahead,
     as_counts,
     as_pmf,
@@ -46,7 +46,7 @@ _NOTHING = nullcontext()
 
 def discrepancy(
     p: ArrayLike, q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming"
-) -> Array | float:
+) -> Floats | float:
     """Discrete Stein discrepancy ``w' L w`` between data distributions p and models q.
 
     Parameters
@@ -85,7 +85,7 @@ def discrepancy_from_counts(
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
     empty: Literal["error", "nan", "zero"] = "error",
-) -> Array | float:
+) -> Floats | float:
     """V- or U-statistic of the samples that the counts summarise.
 
     Equal to the double sum over all pairs of samples (V) or all pairs of different ones (U), at O(S) to O(S^2) whatever
@@ -123,7 +123,7 @@ def discrepancy_from_counts(
     return _scalar(filled(value, few, empty))
 
 
-def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming") -> Array:
+def stein_kernel(q: ArrayLike, operator: str | Operator = "barker", kernel: KernelLike = "exp-hamming") -> Floats:
     """The matrices ``kappa(y, y') = T_q[y] L T_q[y']'`` of shape (..., S, S), positive semi-definite."""
     op, base = get_operator(operator), get_kernel(kernel)
     q = as_pmf(q, "q")
@@ -158,5 +158,5 @@ def overflow_is_refused(operator: Operator, kernel: BaseKernel) -> AbstractConte
     return _NOTHING if operator.bounded(kernel) else np.errstate(over="ignore", invalid="ignore")
 
 
-def _scalar(value: Array) -> Array | float:
+def _scalar(value: Floats) -> Floats | float:
     return float(value) if np.ndim(value) == 0 else value

@@ -27,8 +27,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_generator, as_pmf, as_whole, enough_samples
+from steering.stein.checks import as_counts, as_generator, as_pmf, as_whole, enough_samples
 from steering.stein.discrepancy import KernelLike, stein_kernel
 from steering.stein.errors import InvalidDistribution, RareOutcomeWarning
 from steering.stein.joint import model_rows
@@ -62,9 +63,9 @@ class FitTest:
     p_value: float
     method: str
     draws: int
-    replicates: Array = field(repr=False)
-    rows: Array | None = field(default=None, repr=False)
-    rows_corrected: Array | None = field(default=None, repr=False)
+    replicates: Floats = field(repr=False)
+    rows: Floats | None = field(default=None, repr=False)
+    rows_corrected: Floats | None = field(default=None, repr=False)
 
 
 def goodness_of_fit(
@@ -152,7 +153,7 @@ def transition_goodness_of_fit(
     return FitTest(observed, p_value, method, draws, replicates, rows, holm(rows))
 
 
-def holm(p_values: Array) -> Array:
+def holm(p_values: Floats) -> Floats:
     """Holm's step-down correction; NaN entries are left out."""
     out = np.full(p_values.shape, np.nan)
     flat = p_values.ravel()
@@ -170,7 +171,7 @@ def _settings(method: str, draws: int, rng: np.random.Generator | int) -> np.ran
     return as_generator(rng)
 
 
-def _size(counts: Array, statistic: str) -> float:
+def _size(counts: Floats, statistic: str) -> float:
     """Number of samples: enough for the statistic, and so many that the samplers can count to it."""
     n = float(counts.sum())
     enough_samples(n, statistic)
@@ -179,7 +180,7 @@ def _size(counts: Array, statistic: str) -> float:
     return n
 
 
-def _warn_if_rare(method: str, n: Array | float, q: Array) -> None:
+def _warn_if_rare(method: str, n: Floats | float, q: Floats) -> None:
     expected = np.asarray(n * q)
     if method == "wild" and bool(((expected > 0) & (expected < RARE)).any()):
         warnings.warn(
@@ -190,7 +191,7 @@ def _warn_if_rare(method: str, n: Array | float, q: Array) -> None:
         )
 
 
-def _forms(e: Array, kappa: Array, n: float, statistic: str, counts: Array | None = None) -> Array:
+def _forms(e: Floats, kappa: Floats, n: float, statistic: str, counts: Floats | None = None) -> Floats:
     """V- or U-statistic of each row of counts (or of signed counts, with the true counts for the diagonal)."""
     total = np.einsum("bi,bi->b", e @ kappa, e)
     if statistic == "V":
@@ -200,15 +201,15 @@ def _forms(e: Array, kappa: Array, n: float, statistic: str, counts: Array | Non
 
 
 def _replicates(
-    counts: Array,
-    q: Array,
-    kappa: Array,
+    counts: Floats,
+    q: Floats,
+    kappa: Floats,
     n: float,
     statistic: str,
     method: str,
     draws: int,
     rng: np.random.Generator,
-) -> Array:
+) -> Floats:
     if method == "multinomial":
         # as_pmf allows sums that miss one by a little; the sampler does not
         e = rng.multinomial(int(n), q / q.sum(), size=draws).astype(float)
@@ -217,7 +218,7 @@ def _replicates(
     return _forms(e, kappa, n, statistic, counts)
 
 
-def _p_value(observed: float, replicates: Array, impossible: bool) -> float:
+def _p_value(observed: float, replicates: Floats, impossible: bool) -> float:
     if impossible:
         return 1.0 / (len(replicates) + 1)
     # A replicate with the same counts must tie in spite of rounding.

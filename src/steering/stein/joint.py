@@ -24,8 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_floats, as_pmf, enough_samples, finite, first_where
+from steering.stein.checks import as_counts, as_floats, as_pmf, enough_samples, finite, first_where
 from steering.stein.discrepancy import KernelLike, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import BaseKernel, apply_factors, get_kernel
@@ -100,7 +101,7 @@ def joint_population(
     return float(finite(_joint_form(u, base, input_kernels(input_kernel, visits.shape)), "the joint discrepancy"))
 
 
-def model_rows(q: ArrayLike, counts: NDArray[Any]) -> Array:
+def model_rows(q: ArrayLike, counts: NDArray[Any]) -> Floats:
     """Validated model rows; rows that are all zero are allowed where nothing was counted (made uniform there)."""
     model = as_floats(q, "q")
     if model.shape != counts.shape:
@@ -126,5 +127,5 @@ def input_kernels(kernel: InputKernel, shape: tuple[int, ...]) -> list[BaseKerne
     return factors
 
 
-def _joint_form(u: Array, base: BaseKernel, factors: list[BaseKernel]) -> float:
+def _joint_form(u: Floats, base: BaseKernel, factors: list[BaseKernel]) -> float:
     return float(np.vdot(u, apply_factors(base.apply(u), factors)))

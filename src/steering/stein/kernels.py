@@ -28,22 +28,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering._types import Floats
 from steering.errors import InvalidOption, unknown_name
-from steering.stein.checks import Array
 
 
 class BaseKernel(ABC):
     """Gram matrix ``L`` of a positive semi-definite kernel on the outcomes, known through what it does to vectors."""
 
     @abstractmethod
-    def apply(self, w: Array) -> Array:
+    def apply(self, w: Floats) -> Floats:
         """``L w`` along the last axis."""
 
     @abstractmethod
-    def gram(self, n: int) -> Array:
+    def gram(self, n: int) -> Floats:
         """The matrix ``L`` for n outcomes."""
 
-    def quadratic(self, w: Array) -> Array:
+    def quadratic(self, w: Floats) -> Floats:
         """``w' L w`` along the last axis."""
         return np.asarray(np.einsum("...i,...i->...", w, self.apply(w)))
 
@@ -65,17 +65,17 @@ class TwoParameter(BaseKernel):
             if not (math.isfinite(value) and value >= 0):
                 raise InvalidOption(f"{name} = {value} makes a I + b 11' no kernel; give finite a >= 0 and b >= 0.")
 
-    def apply(self, w: Array) -> Array:
+    def apply(self, w: Floats) -> Floats:
         """``a w + b (sum w) 1``."""
         if self.b == 0.0:
             return np.asarray(self.a * w)
         return np.asarray(self.a * w + self.b * w.sum(-1, keepdims=True))
 
-    def gram(self, n: int) -> Array:
+    def gram(self, n: int) -> Floats:
         """``a I + b 11'``."""
         return self.a * np.eye(n) + self.b
 
-    def quadratic(self, w: Array) -> Array:
+    def quadratic(self, w: Floats) -> Floats:
         """``a |w|^2 + b (sum w)^2``."""
         if w.ndim == 1:  # the common single row, without the cost of general indexing
             total = float(np.add.reduce(w))
@@ -92,7 +92,7 @@ class TwoParameter(BaseKernel):
 class GramKernel(BaseKernel):
     """Any symmetric positive semi-definite matrix, checked once."""
 
-    matrix: Array
+    matrix: Floats
     _least: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class GramKernel(BaseKernel):
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "_least", least / scale)
 
-    def apply(self, w: Array) -> Array:
+    def apply(self, w: Floats) -> Floats:
         """``L w``."""
         if w.shape[-1] != len(self.matrix):
             raise InvalidOption(
@@ -123,7 +123,7 @@ class GramKernel(BaseKernel):
             )
         return np.asarray(w @ self.matrix)
 
-    def gram(self, n: int) -> Array:
+    def gram(self, n: int) -> Floats:
         """The matrix itself."""
         self.apply(np.zeros(n))
         return self.matrix
@@ -134,7 +134,7 @@ class GramKernel(BaseKernel):
         return self._least > 1e-12
 
 
-def apply_factors(values: Array, factors: Sequence[BaseKernel], first: int = 0) -> Array:
+def apply_factors(values: Floats, factors: Sequence[BaseKernel], first: int = 0) -> Floats:
     """Product kernel ``K_1 (x) K_2 (x) ...``: factor i applied along axis `first` + i."""
     for axis, factor in enumerate(factors, first):
         values = np.moveaxis(factor.apply(np.moveaxis(values, axis, -1)), -1, axis)

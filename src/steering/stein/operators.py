@@ -45,8 +45,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.errors import unknown_name
-from steering.stein.checks import Array, ahead
+from steering.stein.checks import ahead
 from steering.stein.kernels import BaseKernel, TwoParameter
 from steering.stein.operator_base import Operator, product
 from steering.stein.reversible import Reversible
@@ -75,19 +76,19 @@ class Difference(Operator):
     vanishes_on_sparse: bool = False
     alpha_above: float = 2.0
 
-    def flow(self, p: Array, q: Array) -> Array:
+    def flow(self, p: Floats, q: Floats) -> Floats:
         """``w`` in O(S)."""
         ratio = self._ratio(q)
         overflow = not math.isfinite(float(np.add.reduce(ratio, None)))
         return np.asarray(ahead(p) - (product(p, ratio) if overflow else p * ratio))
 
-    def _flow_of_tiny(self, p: Array, log_q: Array, q: Array) -> Array:
+    def _flow_of_tiny(self, p: Floats, log_q: Floats, q: Floats) -> Floats:
         """As `flow`; a ratio that overflows plays no role where p = 0."""
         with np.errstate(over="ignore"):
             ratio = np.exp(ahead(log_q) - log_q)
         return np.asarray(ahead(p) - product(p, ratio))
 
-    def generator(self, q: Array) -> Array:
+    def generator(self, q: Floats) -> Floats:
         """``T[y, v^-1 y] = 1`` plus ``T[y, y] = -q(v y) / q(y)``."""
         n = q.shape[-1]
         y = np.arange(n)
@@ -96,7 +97,7 @@ class Difference(Operator):
         t[..., y, y] -= self._ratio(q)
         return t
 
-    def row(self, q: Array, y: int) -> Array:
+    def row(self, q: Floats, y: int) -> Floats:
         """One row of the generator in O(S)."""
         n = len(q)
         t = np.zeros(n)
@@ -104,20 +105,20 @@ class Difference(Operator):
         t[y] -= self._ratio(q)[y]
         return t
 
-    def rows(self, q: Array, y: NDArray[np.int64]) -> Array:
+    def rows(self, q: Floats, y: NDArray[np.int64]) -> Floats:
         """As `row`: two entries each."""
         t, i = np.zeros(q.shape), np.arange(len(q))
         t[i, y - 1] = 1.0
         t[i, y] -= self._ratio(q)[i, y]
         return t
 
-    def self_similarity(self, q: Array, kernel: BaseKernel) -> Array:
+    def self_similarity(self, q: Floats, kernel: BaseKernel) -> Floats:
         """``a (1 + r^2) + b (1 - r)^2`` with r = q(v y) / q(y): a row of T has two entries."""
         if not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().self_similarity(q, kernel)
         return self._own(self._ratio(q), kernel)
 
-    def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
+    def sums(self, counts: Floats, q: Floats, kernel: BaseKernel) -> tuple[Floats, Floats]:
         """Both sums in O(S) for one q and a named kernel."""
         if q.ndim > 1 or not isinstance(kernel, TwoParameter) or q.shape[-1] == 1:
             return super().sums(counts, q, kernel)
@@ -128,11 +129,11 @@ class Difference(Operator):
         return kernel.quadratic(ahead(counts) - counts * ratio), np.asarray(counts @ own)
 
     @staticmethod
-    def _own(r: Array, kernel: TwoParameter) -> Array:
+    def _own(r: Floats, kernel: TwoParameter) -> Floats:
         return np.asarray(kernel.a * (1.0 + r * r) + kernel.b * (1.0 - r) ** 2)
 
     @staticmethod
-    def _ratio(q: Array) -> Array:
+    def _ratio(q: Floats) -> Floats:
         with np.errstate(over="ignore"):  # an overflow is refused where the result is known
             return np.asarray(ahead(q) / q)
 
@@ -160,14 +161,14 @@ def get_operator(operator: str | Operator) -> Operator:
     return OPERATORS[operator]
 
 
-def _sqrt_all_pairs(p: Array, q: Array) -> Array:
+def _sqrt_all_pairs(p: Floats, q: Floats) -> Floats:
     root = np.sqrt(q)
     with np.errstate(over="ignore"):
         out = root * (p / root).sum(-1, keepdims=True) - p / root * root.sum(-1, keepdims=True)
     return np.asarray(out)
 
 
-def _gibbs_all_pairs(p: Array, q: Array) -> Array:
+def _gibbs_all_pairs(p: Floats, q: Floats) -> Floats:
     return np.asarray(q * p.sum(-1, keepdims=True) - p * q.sum(-1, keepdims=True))
 
 

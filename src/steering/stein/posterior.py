@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.stein.checks import (
-    Array,
     ahead,
     as_counts,
     as_generator,
@@ -75,7 +75,7 @@ def posterior_information(
     rng: np.random.Generator | int | None = None,
     empty: Literal["error", "mean"] = "error",
     return_error: bool = False,
-) -> Array | float | tuple[Array | float, Array | float]:
+) -> Floats | float | tuple[Floats | float, Floats | float]:
     """Expected discrepancy E[DSD(p, q)] over q ~ Dirichlet(alpha), for every row.
 
     Parameters
@@ -115,7 +115,7 @@ def posterior_information(
     _refuse_divergent(op, alpha, p)
     if draws is None and has_exact(op, base, reference):
         value = _exact(alpha, p, op, base)
-        error: Array = np.zeros_like(value)
+        error: Floats = np.zeros_like(value)
     else:
         if return_error:
             _warn_of_infinite_variance(op, alpha, p)
@@ -131,7 +131,7 @@ def posterior_information_rows(
     eta: float,
     kernel: KernelLike = "exp-hamming",
     reference: Literal["mean", "empirical"] = "mean",
-) -> Array:
+) -> Floats:
     """Barker information of all rows under Dirichlet(eta + counts), compiled: the one to call in a loop.
 
     The same quantity as ``posterior_information(eta + counts, counts, reference=..., empty="mean")`` with coarser
@@ -149,7 +149,7 @@ def posterior_information_rows(
     reference
         ``"mean"`` or ``"empirical"``; rows without counts use the mean.
     """
-    from steering.stein._kernels import barker_information_rows  # Numba is only loaded when it is used
+    from steering._compiled.stein import barker_information_rows  # Numba is only loaded when it is used
 
     base = get_kernel(kernel)
     if not isinstance(base, TwoParameter):
@@ -159,7 +159,7 @@ def posterior_information_rows(
     counts = as_counts(counts)
     concentration = as_scalar(eta, "eta")
     rows = np.ascontiguousarray(counts.reshape(-1, counts.shape[-1]))
-    out: Array = barker_information_rows(rows, concentration, base.a, reference == "empirical")
+    out: Floats = barker_information_rows(rows, concentration, base.a, reference == "empirical")
     return out.reshape(counts.shape[:-1])
 
 
@@ -172,7 +172,7 @@ def has_exact(operator: Operator, kernel: BaseKernel, reference: str) -> bool:
     return operator.name == "difference" and isinstance(kernel, TwoParameter) and reference != "draw"
 
 
-def _reference_rows(alpha: Array, counts: ArrayLike | None, reference: str, empty: str) -> Array | None:
+def _reference_rows(alpha: Floats, counts: ArrayLike | None, reference: str, empty: str) -> Floats | None:
     """Rows p, or None for a second draw."""
     if reference == "draw":
         return None
@@ -198,7 +198,7 @@ def _reference_rows(alpha: Array, counts: ArrayLike | None, reference: str, empt
     return np.where(n > 0, counts / np.maximum(n, 1.0), mean)
 
 
-def _refuse_divergent(op: Operator, alpha: Array, p: Array | None) -> None:
+def _refuse_divergent(op: Operator, alpha: Floats, p: Floats | None) -> None:
     bad = _not_above(op.alpha_above, alpha, p)
     if bad.any():
         raise DivergentExpectation(
@@ -208,7 +208,7 @@ def _refuse_divergent(op: Operator, alpha: Array, p: Array | None) -> None:
         )
 
 
-def _warn_of_infinite_variance(op: Operator, alpha: Array, p: Array | None) -> None:
+def _warn_of_infinite_variance(op: Operator, alpha: Floats, p: Floats | None) -> None:
     """The discrepancy is quadratic in ratios whose fourth moment needs twice the limit of their second."""
     limit = 2.0 * op.alpha_above
     if _not_above(limit, alpha, p).any():
@@ -221,14 +221,14 @@ def _warn_of_infinite_variance(op: Operator, alpha: Array, p: Array | None) -> N
         )
 
 
-def _not_above(limit: float, alpha: Array, p: Array | None) -> NDArray[np.bool_]:
+def _not_above(limit: float, alpha: Floats, p: Floats | None) -> NDArray[np.bool_]:
     """Entries with alpha at most the limit where the reference has mass; one outcome alone has no ratios."""
     if not limit > 0 or alpha.shape[-1] == 1:
         return np.zeros(alpha.shape, dtype=bool)
     return np.asarray((alpha <= limit) & (True if p is None else p > 0))
 
 
-def _exact(alpha: Array, p: Array | None, op: Operator, base: BaseKernel) -> Array:
+def _exact(alpha: Floats, p: Floats | None, op: Operator, base: BaseKernel) -> Floats:
     if op is gibbs:
         return _gibbs(alpha, p, base)
     assert isinstance(base, TwoParameter)
@@ -242,7 +242,7 @@ def _exact(alpha: Array, p: Array | None, op: Operator, base: BaseKernel) -> Arr
     return base.a * np.array(values).reshape(shape[:-1])
 
 
-def _gibbs(alpha: Array, p: Array | None, base: BaseKernel) -> Array:
+def _gibbs(alpha: Floats, p: Floats | None, base: BaseKernel) -> Floats:
     total = alpha.sum(-1, keepdims=True)
     m = alpha / total
     diagonal = np.diagonal(base.gram(alpha.shape[-1]))
@@ -250,7 +250,7 @@ def _gibbs(alpha: Array, p: Array | None, base: BaseKernel) -> Array:
     return np.asarray(2.0 * spread if p is None else spread + base.quadratic(m - p))
 
 
-def _difference(alpha: Array, p: Array, base: TwoParameter) -> Array:
+def _difference(alpha: Floats, p: Floats, base: TwoParameter) -> Floats:
     """``r_z = q(v z) / q(z)``; neighbouring ratios telescope, all others are independent."""
     n = alpha.shape[-1]
     alpha, p = np.broadcast_arrays(alpha, p)
@@ -272,7 +272,7 @@ def _difference(alpha: Array, p: Array, base: TwoParameter) -> Array:
     return np.asarray(base.a * square + base.b * (mean.sum(-1) ** 2 + spread.sum(-1) + cross))
 
 
-def _barker_row(alpha: Array, p: Array | None) -> float:
+def _barker_row(alpha: Floats, p: Floats | None) -> float:
     """``sum_z E w_z^2`` of one row, grouped by equal (alpha, p)."""
     mean = alpha / alpha.sum()
     pairs = np.stack([alpha, mean if p is None else p], -1)
@@ -294,7 +294,7 @@ def _barker_row(alpha: Array, p: Array | None) -> float:
     return centred if p is not None else (total * centred + own) / (total + 1.0)
 
 
-def _centre_variances(a: Array, others: Array, z: int, coefficients: Array) -> tuple[Array, Array]:
+def _centre_variances(a: Floats, others: Floats, z: int, coefficients: Floats) -> tuple[Floats, Floats]:
     """Variance of ``sum_y c_y B_yz`` for each row of coefficients, and the Beta variances of B_yz."""
     log_g, weights = gamma_rule(float(a[z]))
     mean, rest = a[z] / (a + a[z]), a / (a + a[z])
@@ -310,8 +310,8 @@ def _centre_variances(a: Array, others: Array, z: int, coefficients: Array) -> t
 
 
 def _monte_carlo(
-    alpha: Array, p: Array | None, op: Operator, base: BaseKernel, draws: int, rng: np.random.Generator | int | None
-) -> tuple[Array, Array]:
+    alpha: Floats, p: Floats | None, op: Operator, base: BaseKernel, draws: int, rng: np.random.Generator | int | None
+) -> tuple[Floats, Floats]:
     as_whole(draws, "draws", 2)  # fewer have no standard error
     if rng is None:
         raise InvalidOption("Monte Carlo needs rng=; give a seed or a numpy Generator so that it can be repeated.")
@@ -339,7 +339,7 @@ def _monte_carlo(
     return mean, np.sqrt(variance / draws)
 
 
-def _flows(op: Operator, ref: Array, logits: Array) -> Array:
+def _flows(op: Operator, ref: Floats, logits: Floats) -> Floats:
     """`Operator.flow_from_logs` of each draw (first axis): all at once, unless some have probabilities near zero."""
     q = np.asarray(special.softmax(logits, -1))
     if least(q) > TINY:
@@ -348,7 +348,7 @@ def _flows(op: Operator, ref: Array, logits: Array) -> Array:
     return np.array([op.flow_from_logs(p, log_q) for p, log_q in zip(ref, logits, strict=True)])
 
 
-def log_gamma_draws(alpha: Array, rng: np.random.Generator, count: int) -> Array:
+def log_gamma_draws(alpha: Floats, rng: np.random.Generator, count: int) -> Floats:
     """Logarithms of independent Gamma(alpha) draws, shape (count, ...), exact where the draws would underflow."""
     boosted, waiting = np.empty((count, *alpha.shape)), np.empty((count, *alpha.shape))
     shape = alpha + 1.0

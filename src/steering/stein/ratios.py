@@ -20,15 +20,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, special
+from scipy import special
 
-from steering.stein.checks import Array
+from steering._compiled.quadrature import gauss_laguerre
+from steering._types import Floats
 
 _DEPTH = 100
 _RECURRENCE_LIMIT = 30.0
 
 
-def gamma_ratio_mean(alpha: ArrayLike, log_g: ArrayLike) -> Array:
+def gamma_ratio_mean(alpha: ArrayLike, log_g: ArrayLike) -> Floats:
     """``h_alpha(g) = E[g / (g + G)]``, G ~ Gamma(alpha), elementwise with broadcasting.
 
     Takes log g: for tiny alpha the mass of a Gamma variable lies far below the smallest positive number.
@@ -42,7 +43,7 @@ def gamma_ratio_mean(alpha: ArrayLike, log_g: ArrayLike) -> Array:
     return out
 
 
-def _continued_fraction(alpha: Array, g: Array) -> Array:
+def _continued_fraction(alpha: Floats, g: Floats) -> Floats:
     """``g / (g + alpha - alpha / (g + alpha + 2 - 2 (alpha + 1) / (g + alpha + 4 - ...)))`` from the far end."""
     base = g + alpha
     value = base + 2.0 * _DEPTH
@@ -51,7 +52,7 @@ def _continued_fraction(alpha: Array, g: Array) -> Array:
     return np.asarray(g / value)
 
 
-def _upwards(alpha: Array, log_g: Array) -> Array:
+def _upwards(alpha: Floats, log_g: Floats) -> Floats:
     """g < 1: start in [0.5, 1.5) or below, then the recurrence."""
     steps = np.maximum(np.floor(alpha - 0.5), 0.0)
     a = alpha - steps
@@ -70,7 +71,7 @@ def _upwards(alpha: Array, log_g: Array) -> Array:
     return h
 
 
-def _near_one(alpha: Array, log_g: Array) -> Array:
+def _near_one(alpha: Floats, log_g: Floats) -> Floats:
     """``g^alpha e^g Gamma(1 - alpha, g)`` for g < 1 and 0.5 <= alpha < 1.5, without cancellation at alpha = 1.
 
     With s = 1 - alpha, ``Gamma(s, g) = (Gamma(1+s) - 1)/s - (g^s - 1)/s - g^s sum_{k>=1} (-g)^k / (k! (s + k))``.
@@ -88,7 +89,7 @@ def _near_one(alpha: Array, log_g: Array) -> Array:
     return np.asarray(np.exp(alpha * log_g + g) * (first - second) - g * np.exp(g) * series)
 
 
-def _log_gamma_1p(s: Array) -> Array:
+def _log_gamma_1p(s: Floats) -> Floats:
     """``log Gamma(1 + s)`` for abs(s) <= 0.5 with full relative precision (Taylor series near 0)."""
     k = np.arange(2, 18)
     near = np.abs(s) < 0.1
@@ -97,7 +98,7 @@ def _log_gamma_1p(s: Array) -> Array:
     return np.where(near, series, special.gammaln(1.0 + s))
 
 
-def gamma_rule(alpha: float) -> tuple[Array, Array]:
+def gamma_rule(alpha: float) -> tuple[Floats, Floats]:
     """Nodes log g and weights (they sum to one) for E[f(G)], G ~ Gamma(alpha)."""
     if alpha >= 20.0:
         nodes, weights = gauss_laguerre(alpha, 40)
@@ -110,10 +111,3 @@ def gamma_rule(alpha: float) -> tuple[Array, Array]:
     log_g = t - back
     weights = np.exp(alpha * log_g - np.exp(log_g) - special.gammaln(alpha)) * (1.0 + back) * step
     return log_g, weights / weights.sum()
-
-
-def gauss_laguerre(alpha: float, points: int) -> tuple[Array, Array]:
-    """Golub-Welsch rule for the Gamma(alpha) density."""
-    k = np.arange(points)
-    nodes, vectors = linalg.eigh_tridiagonal(2.0 * k + alpha, np.sqrt(k[1:] * (k[1:] + alpha - 1.0)))
-    return np.asarray(nodes), np.asarray(vectors[0] ** 2)

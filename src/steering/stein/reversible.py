@@ -15,8 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, least
+from steering.stein.checks import least
 from steering.stein.kernels import BaseKernel, TwoParameter
 from steering.stein.operator_base import TINY, Operator, in_blocks, product
 
@@ -24,7 +25,7 @@ from steering.stein.operator_base import TINY, Operator, in_blocks, product
 _LIFT = 2.0**500
 
 #: A resistance between two outcomes as a function of their probabilities.
-Resistance = Callable[[Array, Array], Array]
+Resistance = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Reversible(Operator):
     resistance: Resistance
     scale_free: bool = True
     needs_full_support: bool = False
-    shortcut: Callable[[Array, Array], Array] | None = None
+    shortcut: Callable[[Floats, Floats], Floats] | None = None
     edges: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
     size: int | None = None
 
@@ -98,7 +99,7 @@ class Reversible(Operator):
         i, j = upper.row.astype(np.intp), upper.col.astype(np.intp)
         return replace(self, edges=(i, j), size=int(matrix.shape[0]))
 
-    def check(self, q: Array) -> None:
+    def check(self, q: Floats) -> None:
         """Refuse zeros where not allowed, and a graph of another size."""
         super().check(q)
         if self.size is not None and q.shape[-1] != self.size:
@@ -106,18 +107,18 @@ class Reversible(Operator):
                 f"the neighbourhood graph has {self.size} nodes and q has {q.shape[-1]} outcomes; make them equal."
             )
 
-    def _weights(self, qy: Array, qz: Array, zeros: bool) -> Array:
+    def _weights(self, qy: Floats, qz: Floats, zeros: bool) -> Floats:
         """Conductances ``1 / resistance``, in place because this is where the time goes."""
         c = self.resistance(qy, qz)
         if zeros:
             return np.divide(1.0, c, out=np.zeros_like(c), where=c > 0)  # both probabilities zero: no flow
         return np.reciprocal(c, out=c)
 
-    def _lifted(self, q: Array) -> tuple[Array, bool]:
+    def _lifted(self, q: Floats) -> tuple[Floats, bool]:
         smallest = least(q)
         return (q * _LIFT if self.scale_free and smallest < TINY else q), not smallest > 0.0
 
-    def flow(self, p: Array, q: Array) -> Array:
+    def flow(self, p: Floats, q: Floats) -> Floats:
         """``w = q * (C p) - p * (C q)``, in blocks of rows (all pairs) or edge by edge (graph)."""
         if self.edges is not None:
             return self._edge_flow(p, q)
@@ -128,7 +129,7 @@ class Reversible(Operator):
         p, q = np.broadcast_arrays(p, q)
         return in_blocks(self._pair_flow, p, q)
 
-    def _flow_of_tiny(self, p: Array, log_q: Array, q: Array) -> Array:
+    def _flow_of_tiny(self, p: Floats, log_q: Floats, q: Floats) -> Floats:
         """``w`` from differences of log q, for operators that depend on ratios of q only; in blocks of rows."""
         if not self.scale_free:
             return super()._flow_of_tiny(p, log_q, q)
@@ -139,12 +140,12 @@ class Reversible(Operator):
         out, back = self._rates(log_q[..., j] - log_q[..., i])
         return self._gather(product(p[..., i], out) - product(p[..., j], back))
 
-    def _pair_flow_from_logs(self, p: Array, log_q: Array) -> Array:
+    def _pair_flow_from_logs(self, p: Floats, log_q: Floats) -> Floats:
         out, _ = self._rates(log_q[..., None, :] - log_q[..., :, None])
         moved = product(p[..., :, None], out)  # [y, z]: from y to z
         return np.asarray(moved.sum(-2) - moved.sum(-1))
 
-    def _rates(self, gap: Array) -> tuple[Array, Array]:
+    def _rates(self, gap: Floats) -> tuple[Floats, Floats]:
         """``T[y, z] = q(z) c(y, z)`` and ``T[z, y]`` for ``gap = log q(z) - log q(y)``, the resistance at scale one."""
         small = np.exp(-np.abs(gap))  # the smaller of the two probabilities, the larger being one
         resistance = self.resistance(small, np.ones_like(small))
@@ -153,26 +154,26 @@ class Reversible(Operator):
         down = np.divide(small, resistance, out=np.zeros_like(small), where=resistance > 0)
         return np.where(gap >= 0, up, down), np.where(gap >= 0, down, up)
 
-    def pair_weights(self, q: Array) -> tuple[Array, Array]:
+    def pair_weights(self, q: Floats) -> tuple[Floats, Floats]:
         """``c(y, z)`` for all pairs of one or more q, and the q (perhaps rescaled) that it belongs to."""
         q, zeros = self._lifted(q)
         return self._weights(q[..., :, None], q[..., None, :], zeros), q
 
-    def _pair_flow(self, p: Array, q: Array) -> Array:
+    def _pair_flow(self, p: Floats, q: Floats) -> Floats:
         c, q = self.pair_weights(q)
         if p.ndim == 1:
             return np.asarray(q * (c @ p) - p * (c @ q))
         both = c @ np.stack([p, q], -1)
         return np.asarray(q * both[..., 0] - p * both[..., 1])
 
-    def _edge_flow(self, p: Array, q: Array) -> Array:
+    def _edge_flow(self, p: Floats, q: Floats) -> Floats:
         assert self.edges is not None
         i, j = self.edges
         q, zeros = self._lifted(q)
         weights = self._weights(q[..., i], q[..., j], zeros)
         return self._gather((p[..., i] * q[..., j] - p[..., j] * q[..., i]) * weights)
 
-    def _gather(self, mass: Array) -> Array:
+    def _gather(self, mass: Floats) -> Floats:
         """``w`` from what moves along each edge."""
         assert self.edges is not None
         assert self.size is not None
@@ -185,7 +186,7 @@ class Reversible(Operator):
         rows = math.prod(mass.shape[:-1])
         return np.asarray((mass.reshape(rows, edges) @ incidence).reshape(*mass.shape[:-1], self.size))
 
-    def generator(self, q: Array) -> Array:
+    def generator(self, q: Floats) -> Floats:
         """``T[y, z] = q(z) c(y, z)`` off the diagonal, rows sum to zero."""
         n = q.shape[-1]
         t, q = self.pair_weights(q)
@@ -200,7 +201,7 @@ class Reversible(Operator):
         diagonal -= np.add.reduce(t, -1)
         return t
 
-    def sums(self, counts: Array, q: Array, kernel: BaseKernel) -> tuple[Array, Array]:
+    def sums(self, counts: Floats, q: Floats, kernel: BaseKernel) -> tuple[Floats, Floats]:
         """As in `Operator.sums`; rows of T and w sum to zero, so only the part ``a I`` of a named kernel counts."""
         if q.ndim > 1 or not isinstance(kernel, TwoParameter):
             return super().sums(counts, q, kernel)
@@ -208,13 +209,13 @@ class Reversible(Operator):
         own = counts @ np.einsum("ij,ij->i", t, t)
         return self.form(counts @ t, kernel), np.asarray(kernel.a * own)
 
-    def form(self, w: Array, kernel: BaseKernel) -> Array:
+    def form(self, w: Floats, kernel: BaseKernel) -> Floats:
         """``a |w|^2`` for named kernels: what flows in somewhere has flowed out elsewhere, so w sums to zero."""
         if not isinstance(kernel, TwoParameter):
             return kernel.quadratic(w)
         return np.asarray(kernel.a * (w @ w if w.ndim == 1 else np.vecdot(w, w)))
 
-    def row(self, q: Array, y: int) -> Array:
+    def row(self, q: Floats, y: int) -> Floats:
         """One row of the generator in O(S)."""
         n = len(q)
         q, zeros = self._lifted(q)
@@ -228,7 +229,7 @@ class Reversible(Operator):
         t[y] = -t.sum()
         return t
 
-    def rows(self, q: Array, y: NDArray[np.int64]) -> Array:
+    def rows(self, q: Floats, y: NDArray[np.int64]) -> Floats:
         """As `row`, number by number, whatever the other rows are."""
         if self.edges is not None:
             return super().rows(q, y)
@@ -240,7 +241,7 @@ class Reversible(Operator):
         t[i, y] = -t.sum(-1)
         return t
 
-    def identifies(self, q: Array) -> bool:
+    def identifies(self, q: Floats) -> bool:
         """Whether ``w = 0`` happens only for p = q, for this single q (always true over all pairs)."""
         if self.edges is None:
             return True

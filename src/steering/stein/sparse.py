@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.stein.checks import (
     SUM_TOLERANCE,
-    Array,
     as_counts,
     as_scalar,
     as_whole,
@@ -43,9 +43,9 @@ class SparseRows(NamedTuple):
     """Rows in padded form: `support` (R, k) with -1 as padding, `counts` (R, k), `q_support` (R, k), `q_rest` (R,)."""
 
     support: NDArray[np.int64]
-    counts: Array
-    q_support: Array
-    q_rest: Array
+    counts: Floats
+    q_support: Floats
+    q_rest: Floats
     n_states: int
 
 
@@ -84,7 +84,7 @@ def discrepancy_sparse(
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
     empty: Literal["error", "nan", "zero"] = "error",
-) -> Array:
+) -> Floats:
     """V- or U-statistic of every row from its support.
 
     Parameters
@@ -121,14 +121,14 @@ def discrepancy_sparse(
     return filled(finite(value, f"the {statistic}-statistic", not op.needs_full_support), few, empty)
 
 
-def _rest_used(index: NDArray[np.int64], n_states: int, rest: Array) -> float:
+def _rest_used(index: NDArray[np.int64], n_states: int, rest: Floats) -> float:
     """Smallest q_rest of the rows that have outcomes outside their support."""
     return float(rest[(index >= 0).sum(1) < n_states].min(initial=1.0))
 
 
 def _validated(
     support: ArrayLike, counts: ArrayLike, q_support: ArrayLike, q_rest: ArrayLike, n_states: int
-) -> tuple[NDArray[np.int64], Array, Array, Array]:
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
     index = np.asarray(support)
     if index.ndim != 2 or index.dtype.kind not in "iu":
         raise InvalidDistribution("support must be a two-dimensional array of whole numbers, one row for each row.")
@@ -177,14 +177,14 @@ def _validated(
 
 def _reversible(
     index: NDArray[np.int64],
-    n: Array,
-    q: Array,
-    rest: Array,
+    n: Floats,
+    q: Floats,
+    rest: Floats,
     n_states: int,
     op: Reversible,
     base: TwoParameter,
     statistic: str,
-) -> Array:
+) -> Floats:
     """n^2 V, or n^2 V without the diagonal pairs; the rest is the last group."""
     size = np.concatenate([(index >= 0).astype(float), (n_states - (index >= 0).sum(1, keepdims=True))], 1)
     weight = np.concatenate([n, np.zeros((len(n), 1))], 1)
@@ -197,7 +197,7 @@ def _reversible(
     return out
 
 
-def _grouped(p: Array, q: Array, size: Array, op: Reversible, base: TwoParameter, statistic: str) -> Array:
+def _grouped(p: Floats, q: Floats, size: Floats, op: Reversible, base: TwoParameter, statistic: str) -> Floats:
     c, q = op.pair_weights(q)
     c = c * size[:, None, :]
     both = c @ np.stack([p, q], -1)
@@ -214,8 +214,8 @@ def _grouped(p: Array, q: Array, size: Array, op: Reversible, base: TwoParameter
 
 
 def _difference(
-    index: NDArray[np.int64], n: Array, q: Array, rest: Array, n_states: int, base: TwoParameter, statistic: str
-) -> Array:
+    index: NDArray[np.int64], n: Floats, q: Floats, rest: Floats, n_states: int, base: TwoParameter, statistic: str
+) -> Floats:
     """n^2 V, or n^2 V without the diagonal pairs, from the support sorted along the cycle."""
     if n_states == 1:
         return np.zeros(len(index))
@@ -223,7 +223,7 @@ def _difference(
     rows = np.arange(len(index))
     last = np.maximum(used.sum(1) - 1, 0)
 
-    def successor(values: Array, otherwise: Array) -> Array:
+    def successor(values: Floats, otherwise: Floats) -> Floats:
         """Value at v s: of the next listed outcome if it is adjacent, else of the rest."""
         shifted_index = np.concatenate([index[:, 1:], np.full((len(index), 1), -1)], 1)
         shifted = np.concatenate([values[:, 1:], np.zeros((len(index), 1))], 1)

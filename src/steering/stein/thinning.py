@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_floats, as_pmf, as_samples, as_whole, finite
+from steering.stein.checks import as_floats, as_pmf, as_samples, as_whole, finite
 from steering.stein.continuous import Score, points_and_scores
 from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import InvalidDistribution
@@ -115,7 +116,7 @@ class _Cells:
             self.own = self.own * np.diagonal(gram)[self.index[:, axis]]
         finite(self.own, "the Stein kernel", not op.needs_full_support)
 
-    def similarity(self, cell: int) -> Array:
+    def similarity(self, cell: int) -> Floats:
         """kappa of every cell with one of them."""
         value = self.rows @ self.image[cell]
         for axis, gram in enumerate(self.grams):
@@ -138,7 +139,7 @@ def _thin_categorical(cells: _Cells, m: int, replace: bool) -> NDArray[np.int64]
 
 
 def _thin_continuous(
-    x: Array, s: Array, m: int, standardise: bool, preconditioner: Preconditioner, replace: bool
+    x: Floats, s: Floats, m: int, standardise: bool, preconditioner: Preconditioner, replace: bool
 ) -> NDArray[np.int64]:
     if standardise:
         spread = np.mean(np.abs(x - x.mean(0)), axis=0)
@@ -163,7 +164,7 @@ def _thin_continuous(
 class _Points:
     """Continuous points with their scores, one row for each coordinate: every step runs along contiguous memory."""
 
-    def __init__(self, x: Array, s: Array, g: Array) -> None:
+    def __init__(self, x: Floats, s: Floats, g: Floats) -> None:
         self.x, self.s, self.g = np.ascontiguousarray(x.T), np.ascontiguousarray(s.T), g
         self.gs, self.gx = g @ self.s, g @ self.x
         self.trace = float(np.trace(g))
@@ -171,7 +172,7 @@ class _Points:
         self.own = self.trace + np.einsum("ij,ij->j", self.s, self.s)
         self.work = [np.empty(len(x)) for _ in range(5)]
 
-    def twice_similarity(self, best: int) -> Array:
+    def twice_similarity(self, best: int) -> Floats:
         """``2 u(x_i, x_best)`` for every i, without allocating."""
         x, gs, gx = self.x, self.gs, self.gx
         form, along, cubic, part, diff = self.work
@@ -203,7 +204,7 @@ class _Points:
         return cubic
 
 
-def _preconditioner(x: Array, name: Preconditioner) -> Array:
+def _preconditioner(x: Floats, name: Preconditioner) -> Floats:
     n, d = x.shape
     if isinstance(name, int | float):
         if not name > 0:

@@ -31,8 +31,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import Array, as_counts, as_floats, as_pmf, enough_samples, finite, first_where
+from steering.stein.checks import as_counts, as_floats, as_pmf, enough_samples, finite, first_where
 from steering.stein.discrepancy import warn_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
@@ -125,7 +126,7 @@ def vector_discrepancy_from_samples(
     return float((total - weight @ np.asarray(own)) / (n * (n - 1.0)))
 
 
-def _tables(p: ArrayLike, q: ArrayLike, name: str) -> tuple[Array, Array]:
+def _tables(p: ArrayLike, q: ArrayLike, name: str) -> tuple[Floats, Floats]:
     table, model = as_floats(p, name), as_floats(q, "q")
     if table.shape != model.shape:
         raise InvalidDistribution(
@@ -142,7 +143,7 @@ def _factor(kernel: str | TwoParameter, d: int) -> TwoParameter:
     return factor
 
 
-def _local(operator: str | Operator, q: Array) -> Operator:
+def _local(operator: str | Operator, q: Floats) -> Operator:
     """The operator with flow only between vectors that differ in one coordinate, checked against q."""
     op = get_operator(operator)
     if isinstance(op, Reversible) and op.edges is None and op is not gibbs:
@@ -155,12 +156,12 @@ def _local(operator: str | Operator, q: Array) -> Operator:
     return op
 
 
-def _warn_if_stuck(op: Operator, p: Array) -> None:
+def _warn_if_stuck(op: Operator, p: Floats) -> None:
     if op.name == "difference" and any(((p == 0) & (np.roll(p, -1, axis) > 0)).any() for axis in range(p.ndim)):
         warn_stuck(op.name)
 
 
-def _form(p: Array, q: Array, op: Operator, factor: TwoParameter) -> Array:
+def _form(p: Floats, q: Floats, op: Operator, factor: TwoParameter) -> Floats:
     """``sum_i w_i' L w_i`` for tables p with any leading axes; what overflows is refused by the caller."""
     first, d = p.ndim - q.ndim, q.ndim
     total = np.zeros(p.shape[:first])
@@ -171,7 +172,7 @@ def _form(p: Array, q: Array, op: Operator, factor: TwoParameter) -> Array:
     return total
 
 
-def _flows(p: Array, q: Array, op: Operator) -> Iterator[Array]:
+def _flows(p: Floats, q: Floats, op: Operator) -> Iterator[Floats]:
     """The vectors w: one for each coordinate (difference), or one for all."""
     axes = range(-q.ndim, 0)
     if op.name == "difference":
@@ -190,7 +191,7 @@ def _flows(p: Array, q: Array, op: Operator) -> Iterator[Array]:
         yield op.flow(flat, q.ravel()).reshape(p.shape)
 
 
-def _own_terms(cells: NDArray[np.int64], q: Array, op: Operator, factor: TwoParameter) -> Array:
+def _own_terms(cells: NDArray[np.int64], q: Floats, op: Operator, factor: TwoParameter) -> Floats:
     """``kappa(x, x)`` of each listed cell: the form at a point mass, in blocks of cells."""
     out = np.empty(len(cells))
     step = max(1, _BLOCK // q.size)
@@ -202,14 +203,14 @@ def _own_terms(cells: NDArray[np.int64], q: Array, op: Operator, factor: TwoPara
     return out
 
 
-def _own_term(factor: TwoParameter, d: int, size: int, ratio: Array) -> Array:
+def _own_term(factor: TwoParameter, d: int, size: int, ratio: Floats) -> Floats:
     """Share of one coordinate in kappa(x, x)."""
     same = factor.a + factor.b
     shifted = same if size == 1 else factor.b
     return np.asarray(same ** (d - 1) * (same * (1.0 + ratio**2) - 2.0 * ratio * shifted))
 
 
-def _distinct(samples: ArrayLike, sizes: Sequence[int]) -> tuple[NDArray[np.int64], Array]:
+def _distinct(samples: ArrayLike, sizes: Sequence[int]) -> tuple[NDArray[np.int64], Floats]:
     x = np.asarray(samples)
     if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] != len(sizes) or not len(x):
         raise InvalidDistribution(
@@ -224,7 +225,7 @@ def _distinct(samples: ArrayLike, sizes: Sequence[int]) -> tuple[NDArray[np.int6
 
 def _ratios(
     points: NDArray[np.int64], log_pmf: Callable[[NDArray[np.int64]], ArrayLike], sizes: Sequence[int]
-) -> Array:
+) -> Floats:
     """``r_i(x) = q(v_i x) / q(x)`` for every point and coordinate."""
     here = np.asarray(log_pmf(points), float)
     logs = np.empty(points.shape)
@@ -240,10 +241,10 @@ def _ratios(
 
 
 def _pairs(
-    x: NDArray[np.int64], rx: Array, y: NDArray[np.int64], ry: Array, sizes: Sequence[int], factor: TwoParameter
-) -> Array:
+    x: NDArray[np.int64], rx: Floats, y: NDArray[np.int64], ry: Floats, sizes: Sequence[int], factor: TwoParameter
+) -> Floats:
     same = [factor.b + factor.a * (x[:, None, i] == y[None, :, i]) for i in range(len(sizes))]
-    before: list[Array] = [np.ones((len(x), len(y)))]
+    before: list[Floats] = [np.ones((len(x), len(y)))]
     for f in same[:-1]:
         before.append(before[-1] * f)
     out, after = np.zeros((len(x), len(y))), np.ones((len(x), len(y)))

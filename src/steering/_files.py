@@ -1,0 +1,38 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+TEMPORARY_PREFIX = ".writing-"
+"""How the names of unfinished files begin; such a file is never data."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write to a temporary neighbour, flush it to disk, then rename: a reader never sees half a file.
+
+    The neighbour is a new file (a link that somebody left under its name is not followed) and is removed when the
+    write fails, for example on a full disk. The directory is flushed too, so that the name survives a power cut.
+    """
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:  # it names the neighbour, or nothing
+        error.filename, error.filename2 = str(path), None
+        raise
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

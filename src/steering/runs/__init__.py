@@ -1,0 +1,20 @@
+"""What happens in one comparison: running seeds, recording, regret, intervals, its table and its figure."""
+
+from steering.runs.bayesian import BayesianRegret, bayesian_regret
+from steering.runs.files import write_tables
+from steering.runs.results import Diagnostics, QSnapshots, RunResults
+from steering.runs.runner import Interrupted, run
+from steering.runs.statistics import curve_interval, mean_interval
+
+__all__ = [
+    "BayesianRegret",
+    "Diagnostics",
+    "Interrupted",
+    "QSnapshots",
+    "RunResults",
+    "bayesian_regret",
+    "curve_interval",
+    "mean_interval",
+    "run",
+    "write_tables",
+]

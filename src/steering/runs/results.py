@@ -1,0 +1,226 @@
+"""The outcome of running one agent on one environment for several seeds.
+
+Regret compares with an oracle that follows the optimal policy of the true MDP:
+
+    realised   oracle's reward - agent's reward, both with their noise; the oracle meets the same noise as the agent,
+    expected   the oracle's expected reward of step t - r(s_t, a_t) of the agent, free of reward noise.
+
+Normalised regret is divided by the oracle's expected total reward; where that is not positive the ratio means nothing
+and is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from steering._types import Floats, Ints
+from steering.errors import InvalidOption, NotAvailable
+from steering.runs.statistics import mean_interval
+
+MEASURES = (
+    "reward",
+    "realised_regret",
+    "expected_regret",
+    "normalised_regret",
+    "normalised_expected_regret",
+)
+
+
+@dataclass(frozen=True)
+class QSnapshots:
+    """Beliefs about Q at chosen times: arrays (seeds, times, layers, S, A), NaN where an action is not allowed."""
+
+    times: Ints
+    mean: Floats
+    std: Floats
+    optimal: Floats | None
+    """Q of the optimal policy, (layers, S, A), where the MDP is known."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What every plan of STEERING rested on; arrays (seeds, plans), `information` (seeds, plans, S, A).
+
+    Attributes
+    ----------
+    info_weight
+        The weight lambda in use.
+    information
+        D(s, a), the Stein information of every row.
+    gain
+        K, the discounted Stein information of the policy from the state of the plan.
+    regret
+        Posterior estimate of V* - V of the policy there.
+    ratio
+        Stein information ratio regret^2 / gain; infinite where there is regret and nothing to learn.
+    dictionary
+        Size of the dictionary.
+    true_regret
+        V* - V of the policy there in the true MDP, which no agent knows; None for records without it.
+    """
+
+    info_weight: Floats
+    information: Floats
+    gain: Floats
+    regret: Floats
+    ratio: Floats
+    dictionary: Floats
+    true_regret: Floats | None = None
+
+    def theorem_sides(self) -> tuple[Floats, Floats]:
+        """Both sides of the paper's first theorem, one pair for each seed.
+
+        Left the sum of regrets, right sqrt(largest ratio * number of plans * sum of gains). Both are the agent's own
+        posterior expectations, so that the inequality is Cauchy and Schwarz's and must hold. The theorem is about the
+        expectation over MDPs of the prior; in one MDP, or under a wrong prior, `true_sum` may exceed the right side. A
+        plan with regret and nothing to learn has an infinite ratio, and the right side is infinite: the theorem says
+        nothing then.
+        """
+        plans = self.regret.shape[1]
+        largest = self.ratio.max(axis=1)
+        known = np.isfinite(largest)
+        right = np.sqrt(np.where(known, largest, 0.0) * plans * self.gain.sum(axis=1))
+        right[~known] = np.inf
+        return self.regret.sum(axis=1), right
+
+    def true_sum(self) -> Floats:
+        """Sum of V* - V in the true MDP over all plans, one for each seed: what the theorem bounds in expectation."""
+        if self.true_regret is None:
+            raise NotAvailable("the true regret of plans is not in these records; run again and record diagnostics.")
+        total: Floats = self.true_regret.sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """Everything recorded about K seeds of T steps; see the methods for regret.
+
+    Attributes
+    ----------
+    rewards
+        Received rewards, (K, T).
+    expected_rewards
+        r(s_t, a_t) of the state-action pairs visited, (K, T); None when the MDP is not known.
+    oracle_rewards, oracle_expected
+        Rewards of the oracle with noise (K, T), and its expected rewards (T,); None when the MDP is not known.
+    visits, windows
+        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
+    plan_times, value_gaps
+        On request: times of plans and V*(s) - V_policy(s) at the state then occupied, (K, plans).
+    q_posterior, diagnostics
+        On request: beliefs about Q, and what each plan rested on.
+    """
+
+    environment: str
+    agent: str
+    seeds: tuple[int, ...]
+    discount: float
+    horizon: int | None
+    rewards: Floats
+    expected_rewards: Floats | None
+    oracle_rewards: Floats | None
+    oracle_expected: Floats | None
+    visits: Floats
+    windows: Ints
+    seconds: Floats
+    plan_times: Ints | None = None
+    value_gaps: Floats | None = None
+    q_posterior: QSnapshots | None = None
+    diagnostics: Diagnostics | None = None
+    settings: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps T of each run."""
+        return int(self.rewards.shape[1])
+
+    def regret_curve(self, *, normalised: bool = False, kind: str = "realised") -> Floats:
+        """Cumulative regret after each step, shape (K, T).
+
+        Parameters
+        ----------
+        normalised
+            Divide by the oracle's expected total reward over all T steps.
+        kind
+            "realised" or "expected".
+        """
+        if kind not in ("realised", "expected"):
+            raise InvalidOption(f"kind is '{kind}'; choose 'realised' or 'expected'.")
+        if self.oracle_rewards is None or self.oracle_expected is None or self.expected_rewards is None:
+            raise NotAvailable(
+                f"regret needs the true MDP, and '{self.environment}' gives only samples; use `rewards`, or estimate "
+                "its table with the option estimate=STEPS."
+            )
+        if kind == "realised":
+            gaps = self.oracle_rewards - self.rewards
+        else:
+            gaps = self.oracle_expected - self.expected_rewards
+        curve: Floats = np.cumsum(gaps, axis=1)
+        return curve / self.oracle_total() if normalised else curve
+
+    def regret(self, *, normalised: bool = False, kind: str = "realised") -> Floats:
+        """Total regret of every seed, shape (K,); see `regret_curve`."""
+        return self.regret_curve(normalised=normalised, kind=kind)[:, -1]
+
+    def oracle_total(self) -> float:
+        """The oracle's expected total reward; refused when it is not positive: no ratio to it has a meaning then."""
+        if self.oracle_expected is None:
+            raise NotAvailable(f"the oracle of '{self.environment}' is not known: it gives only samples.")
+        total = float(self.oracle_expected.sum())
+        if not total > 0:
+            raise NotAvailable(
+                f"normalised regret is not defined on '{self.environment}': the oracle's expected total reward is "
+                f"{total:.6g}, not positive; use the raw regret (normalised=False)."
+            )
+        return total
+
+    def table(self) -> pd.DataFrame:
+        """One row for each seed: total reward, regrets and time. Columns that do not exist for the run are left out."""
+        columns: dict[str, object] = {
+            "environment": self.environment,
+            "agent": self.agent,
+            "seed": list(self.seeds),
+            "steps": self.steps,
+            "reward": self.rewards.sum(axis=1),
+        }
+        if self.oracle_rewards is not None:
+            columns["oracle_reward"] = self.oracle_rewards.sum(axis=1)
+            for kind in ("realised", "expected"):
+                columns[f"{kind}_regret"] = self.regret(kind=kind)
+            try:
+                self.oracle_total()
+            except NotAvailable:
+                pass
+            else:
+                columns["normalised_regret"] = self.regret(normalised=True)
+                columns["normalised_expected_regret"] = self.regret(normalised=True, kind="expected")
+        columns["seconds"] = self.seconds
+        return pd.DataFrame(columns)
+
+    def summary(self) -> dict[str, object]:
+        """Mean over seeds of the headline measure with a 95 % bootstrap interval, and means of all measures.
+
+        The headline measure is normalised regret where it exists, else raw regret, else reward.
+        """
+        table = self.table()
+        measure = next(m for m in ("normalised_regret", "realised_regret", "reward") if m in table)
+        mean, low, high = mean_interval(table[measure].to_numpy(dtype=np.float64))
+        alone = len(self.seeds) == 1
+        means = {column: float(table[column].mean()) for column in MEASURES if column in table}
+        return {
+            "environment": self.environment,
+            "agent": self.agent,
+            "seeds": len(self.seeds),
+            "steps": self.steps,
+            "measure": measure,
+            "mean": mean,
+            # One seed says nothing about spread.
+            "low": None if alone else low,
+            "high": None if alone else high,
+            **means,
+            # The median: the first run of a process may have waited for the compiler.
+            "seconds": float(np.median(self.seconds)),
+        }

@@ -1,0 +1,390 @@
+"""Run a sweep: decide what is missing, hand it out in batches, keep what comes back, survive what goes wrong.
+
+- What is done is read from the store, never remembered: a restart does what is missing.
+- Batches are sized by time: tiny runs travel together, so that handing out and storing cost little, and a batch is
+  short, about a second, so that little is lost with a worker. Where that was a wrong guess the worker stops after
+  twice the time and gives the rest back: a kill of everything repeats the cells that workers were in and those
+  finished in the last two seconds or so. (Longer only where it must be: one batch is one cell at least, cells whose
+  environment takes long to set up share that time, and very many workers must not drown the one that stores.)
+- A cell that fails is tried again on its own, `retries` times, then quarantined with its traceback; all others go on.
+- The numbers of a cell depend on its configuration and seed only, so executors, workers, batches and restarts change
+  neither a number nor a row.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steering._version import __version__
+from steering.errors import DiskFull, InvalidOption
+from steering.sweeps.cells import Plan, Shard
+from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
+from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
+from steering.sweeps.imports import import_all
+from steering.sweeps.journal import Journal
+from steering.sweeps.store.directory import Store
+from steering.sweeps.sweep_file import Sweep, read_sweep, saved
+
+BATCH_SECONDS = 1.0
+HOLD = 2.0
+"""A worker stops with a batch after so many times the time that it should have taken."""
+SHORTEST_SECONDS = 0.1
+LONGEST_SECONDS = 30.0
+BATCHES_PER_SECOND = 20
+"""What one process can store with ease; with more workers than that, batches are longer."""
+MERGE_EVERY = 512
+"""Shards after which a long sweep merges its own: a second each would otherwise be 86,400 files a day."""
+MAX_BATCH_CELLS = 2000
+MAX_BATCH_STEPS = 2_000_000
+DEFAULT_TIME_LIMIT = 3600.0
+DEFAULT_RETRIES = 2
+EVERYTHING = Shard()
+
+
+@dataclass
+class Report:
+    """What a sweep did. `failed` holds the keys of quarantined cells (hexadecimal) and the last message of each."""
+
+    directory: Path
+    cells: int
+    done: int = 0
+    computed: int = 0
+    retried: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    set_aside: list[tuple[str, str]] = field(default_factory=list)
+    versions: list[str] = field(default_factory=list)
+    """Other versions of the package that computed cells which are already in the directory."""
+    seconds: float = 0.0
+    run_seconds: float = 0.0
+    """Time inside the runs themselves, summed over workers."""
+    pack_seconds: float = 0.0
+    """Time in which workers packed their results, summed."""
+    first_batch: float = 0.0
+    """Time from the start to the first batch sent: reading, checking, starting workers."""
+
+    @property
+    def pending(self) -> int:
+        """Cells neither done nor failed."""
+        return self.cells - self.done - len(self.failed)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell is done."""
+        return self.done == self.cells
+
+
+class VersionWarning(UserWarning):
+    """A sweep continues in a directory with cells that another version of the package computed."""
+
+
+Watcher = Callable[[Report], None]
+
+
+def sweep(
+    description: str | Path | Mapping[str, Any] | Sweep,
+    out: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    shard: Shard = EVERYTHING,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    retries: int = DEFAULT_RETRIES,
+    retry_failed: bool = False,
+    imports: Sequence[str] = (),
+    watch: Watcher | None = None,
+) -> Report:
+    """Run what is missing of a sweep; start it again after any interruption.
+
+    Parameters
+    ----------
+    description
+        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`).
+    out
+        Results directory; made if it is not there.
+    workers
+        Local processes (default: one for each core); 0 runs in this process.
+    scheduler
+        Address of a dask scheduler, or ``local``.
+    shard
+        Part of the cells to run.
+    time_limit, memory_limit
+        Seconds and megabytes that a cell may use (default: an hour, no limit). Not for workers=0.
+    retries
+        How often a failed cell is tried again.
+    retry_failed
+        Also run cells that are in quarantine from an earlier start.
+    imports
+        Modules that every worker imports first, for example one that registers your Gymnasium environments.
+    watch
+        Called with the report after every event.
+
+    Examples
+    --------
+    >>> report = sweep({"environments": ["deepsea:4"], "agents": ["psrl"]}, "out")      # doctest: +SKIP
+    >>> steering.load("out").finals                                                     # doctest: +SKIP
+    """
+    began = time.monotonic()
+    import_all(imports)
+    wanted = read_sweep(description)
+    if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
+        raise InvalidOption(f"retries is {retries}; give a number from 0 to 100.")
+    if time_limit is None and workers != 0:
+        time_limit = DEFAULT_TIME_LIMIT
+    limits = Limits(time_limit, memory_limit)
+    check_choice(workers, scheduler, limits)
+    store = Store(out, create=True)
+    store.tidy()
+    store.write_sweep(saved(wanted))
+    run = _Run(wanted.plan, store, retries, watch)
+    try:
+        run.find_pending(shard, retry_failed)
+        if run.pending:
+            groups = [wanted.plan.groups[number] for number in run.pending_groups()]
+            executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
+            try:
+                run.all(executor, began)
+            finally:
+                executor.close()
+        run.finished()
+    finally:
+        run.end(began)
+    return run.report
+
+
+class _Run:
+    """The state of one start of a sweep; see the module's docstring."""
+
+    executor: Executor
+    part: Shard
+
+    def __init__(self, plan: Plan, store: Store, retries: int, watch: Watcher | None) -> None:
+        self.plan = plan
+        self.store = store
+        self.state = "stopped"
+        self.retries = retries
+        self.watch = watch or (lambda report: None)
+        self.journal = Journal(store)
+        self.report = Report(store.directory, 0)
+        self.sizes = _Sizes(plan)
+        self.pending: list[int] = []
+        self.next = 0
+        self.again: deque[list[int]] = deque()
+        self.running: dict[int, list[int]] = {}
+        self.attempts: dict[int, int] = {}
+        self.ticket = 0
+        self.written: list[str] = []
+
+    def find_pending(self, shard: Shard, retry_failed: bool) -> None:
+        """List the cells to run: those of the shard that are neither in a whole shard nor in quarantine."""
+        self.part = shard
+        for name in self.store.take_back():
+            self.journal.write("taken_back", file=name)
+        found = self.store.scan()
+        self.report.versions = sorted(found.versions - {__version__})
+        if found.problems:
+            self.store.set_aside(found.problems)
+            for name, reason in found.problems:
+                self.journal.write("set_aside", file=name[-200:], reason=reason)
+        self.report.set_aside = found.problems
+        failures = self.store.failures()
+        pending: list[int] = []
+        forget: list[bytes] = []
+        for index, key in enumerate(self.plan.keys()):
+            if index not in shard:
+                continue
+            self.report.cells += 1
+            if key in found.keys:
+                self.report.done += 1
+            elif key in failures and not retry_failed:
+                self.report.failed[key.hex()] = str(failures[key].get("message", ""))
+                continue
+            else:
+                pending.append(index)
+            if key in failures:
+                forget.append(key)
+        self.store.forget_failures(forget)
+        self.pending = pending
+        if pending and self.report.versions:
+            self._warn_of_versions()
+        self.journal.write(
+            "start", version=__version__, cells=self.report.cells, done=self.report.done, pending=len(pending)
+        )
+        self.watch(self.report)
+
+    def _warn_of_versions(self) -> None:
+        others = ", ".join(self.report.versions[:5])
+        self.journal.write("versions", others=self.report.versions[:5])
+        warnings.warn(
+            f"{self.store.directory} holds cells computed by version {others} of steering, and this is {__version__}: "
+            "those that give the same numbers (the revision in the key) are kept.",
+            VersionWarning,
+            stacklevel=4,
+        )
+
+    def pending_groups(self) -> list[int]:
+        """Groups that have something to run, in order."""
+        return list(dict.fromkeys(self.plan.locate(cell)[0] for cell in self.pending))
+
+    def all(self, executor: Executor, began: float) -> None:
+        """Run everything that is pending."""
+        report = self.report
+        self.executor = executor
+        self._fill()
+        report.first_batch = time.monotonic() - began
+        while self.running:
+            outcomes = [(self.running.pop(ticket), outcome) for ticket, outcome in executor.wait(1.0)]
+            # The workers get new work before the disk gets the old.
+            self._fill()
+            for cells, outcome in outcomes:
+                self._keep(cells, outcome)
+            self._fill()
+            report.seconds = time.monotonic() - began
+            self.watch(report)
+
+    def finished(self) -> None:
+        """Everything was tried: tidy the store, then count what is in it."""
+        if self.store.merge() or self.report.computed:
+            self._count()
+        self.state = "finished"
+
+    def _count(self) -> None:
+        """What is done is what is found on the disk, whatever was handed to it."""
+        found = self.store.scan()
+        for name, reason in found.problems:
+            self.journal.write("unreadable", file=name[-200:], reason=reason)
+        mine = (key for index, key in enumerate(self.plan.keys()) if index in self.part)
+        self.report.done = sum(key in found.keys for key in mine)
+        failed = self.report.failed.items()
+        self.report.failed = {key: message for key, message in failed if bytes.fromhex(key) not in found.keys}
+        self.watch(self.report)
+
+    def end(self, began: float) -> None:
+        """Close the journal, however the sweep ended."""
+        self.report.seconds = time.monotonic() - began
+        try:
+            self.journal.write("end", state=self.state, done=self.report.done, failed=len(self.report.failed))
+        except DiskFull:
+            pass  # the sweep's own error says so already
+        finally:
+            self.journal.close()
+
+    def _fill(self) -> None:
+        while len(self.running) < self.executor.slots:
+            cells = self.again.popleft() if self.again else self._fresh()
+            if not cells:
+                return
+            self.ticket += 1
+            self.running[self.ticket] = cells
+            hold = HOLD * self.sizes.target(cells, self.executor.workers)
+            self.executor.submit(self.ticket, pack_batch(self.plan.pieces(cells), hold), len(cells))
+
+    def _fresh(self) -> list[int]:
+        start = self.next
+        self.next = self.sizes.end_of_batch(self.pending, start, self.executor.workers)
+        return self.pending[start : self.next]
+
+    def _put_back(self, cells: list[int]) -> None:
+        """Cells that did not get their chance are the next ones; there is room in the part that was handed out."""
+        self.next -= len(cells)
+        self.pending[self.next : self.next + len(cells)] = cells
+
+    def _keep(self, cells: list[int], outcome: Outcome) -> None:
+        report = self.report
+        if outcome.rows:
+            self._store(outcome)
+            self.sizes.learn(cells, outcome)
+            report.done += outcome.rows
+            report.computed += outcome.rows
+            report.run_seconds += outcome.seconds
+            report.pack_seconds += outcome.overhead
+            self.journal.write(
+                "batch", cells=outcome.rows, seconds=round(outcome.seconds, 4), done=report.done, of=report.cells
+            )
+        lost = [cells[i] for i in outcome.lost]
+        if outcome.split:
+            half = (len(lost) + 1) // 2
+            self.again.extend(part for part in (lost[:half], lost[half:]) if part)
+        else:
+            self._put_back(lost)
+        for failure in outcome.failures:
+            self._failed(cells[failure.index], failure)
+
+    def _store(self, outcome: Outcome) -> None:
+        self.written += [self.store.write(content, rows).name for rows, content in outcome.shards]
+        if len(self.written) >= MERGE_EVERY:
+            # Only what this process wrote: others on the same directory may be doing the same.
+            self.store.merge(self.written)
+            self.written = []
+
+    def _failed(self, cell: int, failure: Failure) -> None:
+        self.attempts[cell] = self.attempts.get(cell, 0) + 1
+        key = self.plan.key(cell)
+        known = {"key": key.hex(), "kind": failure.kind, "message": failure.message, "attempt": self.attempts[cell]}
+        if self.attempts[cell] <= self.retries:
+            self.report.retried += 1
+            self.again.append([cell])
+            self.journal.write("retry", **known)
+            return
+        number, seed = self.plan.locate(cell)
+        config = self.plan.groups[number].config
+        record = {**known, "seed": seed, "config": config, "traceback": failure.traceback, "version": __version__}
+        self.store.record_failure(key, record)
+        self.report.failed[key.hex()] = failure.message
+        self.journal.write("quarantine", **known)
+
+
+class _Sizes:
+    """How many cells make a batch: for every group the seconds of a step and of its setup, from the last outcome."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.known: dict[int, float] = {}
+        self.setup: dict[int, float] = {}
+        self.usual = GUESSED_STEP_SECONDS
+
+    def target(self, cells: Sequence[int], workers: int) -> float:
+        """Seconds that a batch beginning with the first of these cells should take, setup included."""
+        setup = self.setup.get(self.plan.locate(cells[0])[0], 0.0)
+        return setup + max(BATCH_SECONDS, workers / BATCHES_PER_SECOND, min(setup, LONGEST_SECONDS))
+
+    def end_of_batch(self, pending: Sequence[int], start: int, workers: int) -> int:
+        """Where the batch that begins at pending[start] ends."""
+        if start >= len(pending):
+            return start
+        target = self.target(pending[start : start + 1], workers)
+        most = min(start + MAX_BATCH_CELLS, len(pending))
+        # Towards the end batches shrink, so that all workers finish at about the same time.
+        share = start + (len(pending) - start) // (2 * workers)
+        end, seconds, setup, steps, group = start, 0.0, 0.0, 0, -1
+        while end < most:
+            number, _ = self.plan.locate(pending[end])
+            one = int(self.plan.groups[number].config["steps"])
+            setup += self.setup.get(number, 0.0) if number != group else 0.0
+            group = number
+            seconds += one * self.known.get(number, self.usual)
+            steps += one
+            if end > start and (setup + seconds > target or steps > MAX_BATCH_STEPS):
+                break
+            if end > share and seconds > SHORTEST_SECONDS:
+                break
+            end += 1
+        return end
+
+    def learn(self, cells: list[int], outcome: Outcome) -> None:
+        """Update the estimates of the groups of a batch from those of its cells that finished."""
+        unfinished = {*outcome.lost, *(failure.index for failure in outcome.failures)}
+        numbers = [self.plan.locate(cell)[0] for i, cell in enumerate(cells) if i not in unfinished]
+        groups = set(numbers)
+        steps = sum(int(self.plan.groups[number].config["steps"]) for number in numbers)
+        rate = (outcome.seconds - outcome.setup) / max(steps, 1)
+        for number in groups:
+            self.known[number] = rate
+            self.setup[number] = outcome.setup / len(groups)
+        self.usual = 0.5 * (self.usual + rate)

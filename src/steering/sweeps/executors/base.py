@@ -1,0 +1,134 @@
+"""The interface of executors, and the choice of one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+from steering.errors import InvalidOption, NotAvailable, SteeringError
+from steering.sweeps import compute
+from steering.sweeps.compute import Outcome
+from steering.sweeps.imports import import_all
+
+MAX_MEGABYTES = 1 << 30
+"""A petabyte: the system takes no number of bytes beyond 63 bits."""
+
+
+class SetupFailed(SteeringError):
+    """Worker processes cannot be prepared (a module is missing, for example): no cell's fault, and no use to retry."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one cell may use.
+
+    Attributes
+    ----------
+    seconds
+        Longest time of a cell; None is no limit.
+    megabytes
+        Memory that cells may take beyond that of an idle worker; None is no limit.
+    """
+
+    seconds: float | None = None
+    megabytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise InvalidOption(f"the time limit is {self.seconds} s; it must be a number above 0.")
+        if self.megabytes is not None and not 1 <= self.megabytes <= MAX_MEGABYTES:
+            raise InvalidOption(
+                f"the memory limit is {self.megabytes} MB; it must be at least 1 and at most {MAX_MEGABYTES}."
+            )
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker does before its first cell.
+
+    Attributes
+    ----------
+    imports
+        Modules to import, such as one that registers Gymnasium environments. They come from whoever starts a sweep,
+        never from a sweep file.
+    warm
+        Agents whose kernels are loaded once, before workers are forked; see `compute.warm`.
+    """
+
+    imports: tuple[str, ...] = ()
+    warm: tuple[tuple[str, bool], ...] = ()
+
+    def do(self) -> None:
+        """Do it, in this process."""
+        import_all(self.imports)
+        compute.warm(self.warm)
+
+
+class Executor(Protocol):
+    """Runs packed batches (see `compute.pack_batch`), in any order, and never raises for a fault of a cell."""
+
+    @property
+    def slots(self) -> int:
+        """How many batches it wants to hold at once; may change as machines come and go."""
+
+    @property
+    def workers(self) -> int:
+        """How many cells run at once."""
+
+    def submit(self, ticket: int, batch: bytes, cells: int) -> None:
+        """Take a batch of `cells` cells; its outcome comes back under the ticket."""
+
+    def wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        """Outcomes that are ready, waiting at most `timeout` seconds for the first."""
+
+    def close(self) -> None:
+        """Stop everything at once; batches not yet returned are dropped."""
+
+
+def make_executor(workers: int | None, scheduler: str | None, limits: Limits, setup: Setup) -> Executor:
+    """Choose an executor.
+
+    Parameters
+    ----------
+    workers
+        Number of local processes; 0 runs in this process; None is one for each core.
+    scheduler
+        Address of a dask scheduler, ``tcp://host:port``, or ``local`` for a dask cluster on this machine.
+    limits
+        Limits of a cell.
+    setup
+        What workers do before their first cell.
+    """
+    check_choice(workers, scheduler, limits)
+    if scheduler is not None:
+        from steering.sweeps.executors.dask import DaskExecutor
+
+        return DaskExecutor(scheduler, workers, limits, setup)
+    if workers == 0:
+        from steering.sweeps.executors.in_process import InProcessExecutor
+
+        return InProcessExecutor()
+    from steering.sweeps.executors.local import LocalExecutor
+
+    return LocalExecutor(workers or len(os.sched_getaffinity(0)), limits, setup)
+
+
+def check_choice(workers: int | None, scheduler: str | None, limits: Limits) -> None:
+    """Refuse what `make_executor` cannot make, before anything is started or written."""
+    if workers is not None and not 0 <= workers <= 4096:
+        raise InvalidOption(f"workers is {workers}; give 0 (in this process) or a number of processes.")
+    if scheduler is None:
+        if workers == 0 and limits != Limits():
+            raise InvalidOption("limits of time and memory need a process of their own; use at least one worker.")
+        return
+    if importlib.util.find_spec("distributed") is None:
+        raise NotAvailable("a scheduler needs dask.distributed; install it with: pip install 'steering-rl[dask]'")
+    if scheduler == "local":
+        if workers == 0:
+            raise InvalidOption("a local dask cluster of 0 workers would wait for ever; give a number of workers.")
+        return
+    from steering.sweeps.executors.dask import check_address
+
+    check_address(scheduler)

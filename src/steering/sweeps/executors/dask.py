@@ -1,0 +1,239 @@
+"""A dask cluster: the same batches on many machines.
+
+Each dask worker holds a `LocalExecutor` of one process for each of its threads, so limits and faults are treated
+there exactly as on one machine. A dask worker that dies altogether is dask's affair: it gives the batch to another;
+a batch that took several dask workers down is split until the cell to blame is alone.
+
+Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, in the same version.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from steering._version import REVISION, __version__
+from steering.errors import InvalidOption, NotAvailable, SteeringError, Unreachable
+from steering.sweeps.compute import Failure, Outcome
+from steering.sweeps.executors.base import Limits, Setup, SetupFailed
+
+CONNECT_SECONDS = 10
+PROGRAM = f"{__version__} (revision {REVISION})"
+HOW = f"pip install 'steering-rl[dask]=={__version__}'"
+GONE = (
+    "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
+)
+IDLE_SECONDS = 30.0
+"""How long a dask worker keeps a process that no sweep uses."""
+OTHER_SECONDS = 5.0
+"""The same for a process with other settings, when a new one is started: two sweeps may take turns, quickly."""
+ROOM = 2
+"""Batches held for each thread of the cluster, so that none waits for the network."""
+
+
+def check_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+
+    try:
+        scheme, place = parse_address(address)
+        get_backend(scheme)
+        parse_host_port(place)
+    except ValueError:
+        raise InvalidOption(
+            f"the scheduler '{address}' is not an address; give one such as tcp://host:8786, or local."
+        ) from None
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started here never see Ctrl-C: it is for the owner, which then ends them in order.
+
+    They inherit that a signal is ignored; a mask would not do, because multiprocessing unblocks it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class DaskExecutor:
+    """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
+
+    def __init__(self, address: str, workers: int | None, limits: Limits, setup: Setup) -> None:
+        import distributed
+
+        connect: Any = distributed.Client
+        start: Any = distributed.LocalCluster
+
+        self._cluster: Any = None
+        if address == "local":
+            with _deaf_to_interrupts():
+                self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+            address = self._cluster.scheduler_address
+        try:
+            self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise Unreachable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
+        self._address = address
+        self._limits = (limits.seconds, limits.megabytes)
+        self._setup = (setup.imports, setup.warm)
+        self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
+        self._running: dict[int, tuple[Any, int]] = {}
+        self._counted = 0.0
+        self.workers = 1
+        self._count()
+
+    @property
+    def slots(self) -> int:
+        """Room for batches; follows the cluster as it grows and shrinks."""
+        self._count()
+        return ROOM * self.workers
+
+    def _count(self) -> None:
+        if time.monotonic() - self._counted > 2.0:
+            self._counted = time.monotonic()
+            with self._scheduler():
+                self.workers = max(sum(self._client.nthreads().values()), 1)
+
+    @contextlib.contextmanager
+    def _scheduler(self) -> Iterator[None]:
+        """Turn the loss of the scheduler into a sentence."""
+        try:
+            yield
+        except SteeringError:
+            raise
+        except Exception as error:
+            raise Unreachable(GONE.format(self._address, type(error).__name__)) from None
+
+    def submit(self, ticket: int, batch: bytes, cells: int) -> None:
+        """Send a batch."""
+        with self._scheduler():
+            future = self._client.submit(run_remote, batch, cells, self._limits, self._setup, PROGRAM, pure=False)
+        self._running[ticket] = (future, cells)
+        future.add_done_callback(lambda finished: self._done.put((ticket, finished)))
+
+    def wait(self, timeout: float) -> list[tuple[int, Outcome]]:
+        """Collect what has come back."""
+        ready: list[tuple[int, Outcome]] = []
+        try:
+            ready.append(self._collect(*self._done.get(timeout=timeout)))
+            while True:
+                ready.append(self._collect(*self._done.get_nowait()))
+        except queue.Empty:
+            return ready
+
+    def _collect(self, ticket: int, future: Any) -> tuple[int, Outcome]:
+        _, cells = self._running.pop(ticket)
+        try:
+            outcome = Outcome.unpack(future.result())
+        except ImportError as error:
+            raise NotAvailable(f"the dask workers cannot run steering ({error}); install it there: {HOW}.") from None
+        except SetupFailed as error:
+            raise NotAvailable(f"the dask workers cannot run these cells: {error}") from None
+        except Exception as error:
+            if self._client.status != "running":
+                raise Unreachable(GONE.format(self._address, type(error).__name__)) from None
+            # The dask worker went down with the batch, or could not run it at all.
+            reason = f"{type(error).__name__}: {error}"[:1000]
+            if cells == 1:
+                outcome = Outcome(failures=[Failure(0, "killed", reason)])
+            else:
+                outcome = Outcome(lost=list(range(cells)), split=True)
+        future.release()
+        return ticket, outcome
+
+    def close(self) -> None:
+        """Cancel what is not finished and leave the cluster, or end it if it is ours."""
+        if self._running:
+            self._client.cancel([future for future, _ in self._running.values()], force=True)
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+Settings = tuple[Any, Any]
+_free: list[tuple[Settings, float, Any]] = []
+"""Processes of this dask worker that wait for a batch: settings, since when, executor."""
+_lock = threading.Lock()
+_timer: threading.Timer | None = None
+
+
+def run_remote(
+    batch: bytes,
+    cells: int,
+    limits: tuple[float | None, int | None],
+    setup: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]],
+    program: str,
+) -> bytes:
+    """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
+    if program != PROGRAM:
+        raise ImportError(f"they have version {PROGRAM}, and the sweep was started with {program}")
+    settings = (limits, setup)
+    executor = _take(settings)
+    try:
+        executor.submit(0, batch, cells)
+        while not (ready := executor.wait(60.0)):
+            pass
+    except BaseException:
+        executor.close()
+        raise
+    _give_back(settings, executor)
+    outcome: Outcome = ready[0][1]
+    return outcome.pack()
+
+
+def _take(settings: Settings) -> Any:
+    from steering.sweeps.executors.local import LocalExecutor
+
+    with _lock:
+        index = next((i for i, (known, _, _) in enumerate(_free) if known == settings), None)
+        if index is not None:
+            return _free.pop(index)[2]
+    _close_idle(OTHER_SECONDS)
+    limits, setup = settings
+    return LocalExecutor(1, Limits(*limits), Setup(*setup))
+
+
+def _give_back(settings: Settings, executor: Any) -> None:
+    with _lock:
+        _free.append((settings, time.monotonic(), executor))
+    _watch_idle()
+
+
+def _watch_idle() -> None:
+    """Look again later, as long as there is something to look at."""
+    global _timer
+    with _lock:
+        if _free and _timer is None:
+            _timer = threading.Timer(IDLE_SECONDS, _end_of_wait)
+            _timer.daemon = True
+            _timer.start()
+
+
+def _end_of_wait() -> None:
+    global _timer
+    with _lock:
+        _timer = None
+    _close_idle(IDLE_SECONDS)
+    _watch_idle()
+
+
+def _close_idle(seconds: float) -> None:
+    """Close processes that nobody used for so long."""
+    now = time.monotonic()
+    with _lock:
+        old = [entry for entry in _free if now - entry[1] >= seconds]
+        _free[:] = [entry for entry in _free if now - entry[1] < seconds]
+    for _, _, executor in old:
+        executor.close()

@@ -1,0 +1,416 @@
+"""A directory of results that survives anything: every file whole or absent, every writer independent of the others.
+
+Layout::
+
+    DIR/sweep.json            what was asked for
+    DIR/shards/cells-TOKEN-ROWS-BYTES-CRC.parquet
+    DIR/failed/KEY.json       cells that failed for good, with their traceback
+    DIR/journal/*.jsonl       events of every process that worked here
+    DIR/set-aside/            files found in shards/ that are not whole shards
+
+The rule: *a cell is done if and only if its row is in a whole shard*. A shard is whole when its size and its CRC-32
+are those in its name and its content is a Parquet file of exactly our schema. A name is given by the rename that ends
+a write and never reused (TOKEN is random), so writers on one directory, on one machine or many, cannot disturb each
+other; two that compute one cell leave two equal rows, of which readers take one.
+
+Nothing here follows a symbolic link, and nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import secrets
+import stat
+import time
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from steering._files import TEMPORARY_PREFIX, write_atomically
+from steering.errors import WRONG_PLACE, DiskFull, SteeringError, Unreachable
+from steering.sweeps.store import schema
+
+NAME = re.compile(r"cells-([0-9a-f]{16})-([0-9]{1,9})-([0-9]{1,12})-([0-9a-f]{8})\.parquet")
+FOLDERS = ("shards", "failed", "journal", "set-aside")
+STALE_SECONDS = 3600
+MAX_RECORD_BYTES = 1 << 20
+MAX_SWEEP_BYTES = 64 << 20
+
+SMALL_BYTES = 4 << 20
+MERGED_BYTES = 32 << 20
+READ_AHEAD = 3
+"""Shards that are read before they are asked for."""
+MANY_SMALL = 64
+"""Fewer small shards than that are not merged: reading them costs less than merging would at the end of a sweep."""
+
+
+Pieces = Iterable[pa.Table]
+UNREADABLE = (SteeringError, OSError, MemoryError)
+"""What reading a file may raise; `reason_of` says it."""
+
+
+class StoreError(SteeringError):
+    """A results directory cannot be used as one."""
+
+
+class Unreadable(str):
+    """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
+
+
+class Foreign(Unreadable):
+    """The same of a file that another version of the package wrote: waiting does not help."""
+
+
+@dataclass
+class Scan:
+    """What a look at all shards found."""
+
+    keys: set[bytes] = field(default_factory=set)
+    shards: int = 0
+    rows: int = 0
+    bytes: int = 0
+    versions: set[str] = field(default_factory=set)
+    """Versions of the package that computed the cells."""
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """Files that are not whole shards: (name, reason). A reason that is `Unreadable` proves nothing about the file."""
+
+
+class Store:
+    """One results directory; see the module's docstring for layout and guarantees."""
+
+    def __init__(self, directory: str | os.PathLike[str], *, create: bool = False) -> None:
+        self.directory = Path(directory)
+        if create:
+            with writing(self.directory):
+                self.directory.mkdir(parents=True, exist_ok=True)
+                for name in FOLDERS:
+                    (self.directory / name).mkdir(exist_ok=True)
+        if not (self.directory / "shards").is_dir():
+            raise StoreError(f"{self.directory} is not a results directory: it has no folder 'shards'.")
+        for name in FOLDERS:
+            folder = self.directory / name
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise StoreError(
+                    f"{folder} is a link or a file, not a folder; a results directory holds its own files."
+                )
+        self.shards = self.directory / "shards"
+        self.sweep_file = self.directory / "sweep.json"
+
+    # Shards
+
+    def write(self, content: bytes, rows: int) -> Path:
+        """Add a shard (the bytes of `schema.to_bytes`), whole or not at all."""
+        name = f"cells-{secrets.token_hex(8)}-{rows}-{len(content)}-{zlib.crc32(content):08x}.parquet"
+        with writing(self.directory):
+            write_atomically(self.shards / name, content)
+        return self.shards / name
+
+    def read(self, columns: Sequence[str] | None, problems: list[tuple[str, str]]) -> Iterator[tuple[str, Pieces]]:
+        """Names and rows of all whole shards, some columns of them; other files are listed in `problems`.
+
+        The rows of a shard come in one table, or in several where they would take too much memory at once. What is
+        wrong in a later table is only found when that is asked for: `UNREADABLE` errors, for `reason_of`.
+        """
+        with ThreadPoolExecutor(2) as pool:
+            for batch in self._new_names():
+                ahead = deque(pool.submit(self._load, name, columns) for name in batch[:READ_AHEAD])
+                for number, name in enumerate(batch):
+                    outcome = ahead.popleft().result()
+                    if number + READ_AHEAD < len(batch):
+                        ahead.append(pool.submit(self._load, batch[number + READ_AHEAD], columns))
+                    if isinstance(outcome, str):
+                        problems.append((name, outcome))
+                    elif outcome is not None:
+                        yield name, outcome
+
+    def _new_names(self) -> Iterator[list[str]]:
+        """Names in shards/, in small batches, until no new ones appear: shards may be merged while we read."""
+        seen: set[str] = set()
+        while True:
+            names = sorted(set(_names(self.shards)) - seen)
+            if not names:
+                return
+            seen.update(names)
+            for start in range(0, len(names), 32):
+                yield names[start : start + 32]
+
+    def _load(self, name: str, columns: Sequence[str] | None, path: Path | None = None) -> Pieces | str | None:
+        """Rows, or the reason why there are none; nothing when the file was merged into another in the meantime."""
+        try:
+            content, rows = _read_shard(path or self.shards / name, name)
+            pieces = _counted(schema.read_pieces(content, columns), rows)
+            first = list(itertools.islice(pieces, 2))
+        except FileNotFoundError:
+            return None
+        except UNREADABLE as error:
+            return reason_of(error)
+        return first if len(first) == 1 else itertools.chain(first, pieces)
+
+    def scan(self) -> Scan:
+        """Keys of all finished cells; every shard's checksum is verified."""
+        found = Scan()
+        for name, pieces in self.read(["key", "version"], found.problems):
+            try:
+                tables = list(pieces)
+                keys = [key for rows in tables for key in keys_of(rows)]
+            except UNREADABLE as error:
+                found.problems.append((name, reason_of(error)))
+                continue
+            found.keys.update(keys)
+            for rows in tables:
+                found.versions.update(map(str, rows.column("version").unique().to_pylist()))
+            found.shards += 1
+            found.rows += len(keys)
+            found.bytes += int(name.split("-")[3])
+        return found
+
+    def set_aside(self, problems: Sequence[tuple[str, str]]) -> None:
+        """Move files that are not whole shards out of shards/, so that their cells are computed again.
+
+        A file that may well be whole, because only the reading of it failed, stops the sweep instead.
+        """
+        for name, reason in problems:
+            if isinstance(reason, Unreadable):
+                raise (StoreError if isinstance(reason, Foreign) else Unreachable)(
+                    f"{(self.shards / name)!s} may be a whole shard, but {reason}; see to that, or move the file away, "
+                    "and start the sweep again."
+                )
+        for name, _ in problems:
+            target = self.directory / "set-aside" / f"{secrets.token_hex(4)}-{name[-200:]}"
+            with writing(self.directory):
+                try:
+                    (self.shards / name).rename(target)
+                except FileNotFoundError:
+                    continue
+
+    def take_back(self) -> list[str]:
+        """Put files that were set aside but are whole shards back in their place; returns their names.
+
+        Older versions set aside whole shards that were too large for them to read.
+        """
+        back = []
+        folder = self.directory / "set-aside"
+        for name in sorted(_names(folder)):
+            shard = name.partition("-")[2]
+            if isinstance(self._load(shard, ["key", "version"], folder / name), str | None):
+                continue
+            with writing(self.directory):
+                try:
+                    (folder / name).rename(self.shards / shard)
+                except FileNotFoundError:
+                    continue
+            back.append(shard)
+        return back
+
+    def tidy(self) -> None:
+        """Remove what killed writers left unfinished, an hour later, when none can still be writing it."""
+        for folder in (self.directory, *(self.directory / name for name in FOLDERS)):
+            for name in os.listdir(folder):
+                path = folder / name
+                try:
+                    if name.startswith(TEMPORARY_PREFIX) and time.time() - path.lstat().st_mtime > STALE_SECONDS:
+                        path.unlink()
+                except FileNotFoundError:
+                    continue
+
+    def merge(self, names: Sequence[str] | None = None) -> int:
+        """Merge small shards, all or these, into larger ones, without double rows; returns how many files went away.
+
+        A merged shard is whole on disk, and was read from there, before the first of its parts is removed: a kill at
+        any moment leaves at most some rows twice.
+        """
+        chosen = _names(self.shards) if names is None else names
+        small = [name for name in chosen if (m := NAME.fullmatch(name)) and int(m[3]) < SMALL_BYTES]
+        if len(small) < MANY_SMALL:
+            return 0
+        gone = 0
+        parts: list[str] = []
+        tables: list[pa.Table] = []
+        packed = unpacked = 0
+        for name in sorted(small):
+            try:
+                content, _ = _read_shard(self.shards / name, name)
+                size = schema.size_of(content)
+                if size > schema.PIECE_BYTES // 2:
+                    continue  # small only because it packs well
+                rows = schema.read_rows(content)
+            except UNREADABLE:
+                continue
+            if parts and (packed > MERGED_BYTES or unpacked + size > schema.PIECE_BYTES):
+                gone += self._merge_parts(parts, tables)
+                parts, tables, packed, unpacked = [], [], 0, 0
+            parts.append(name)
+            tables.append(rows)
+            packed += len(content)
+            unpacked += size
+        return gone + self._merge_parts(parts, tables)
+
+    def _merge_parts(self, parts: list[str], tables: list[pa.Table]) -> int:
+        if len(parts) < 2:
+            return 0
+        rows = pa.concat_tables(tables)
+        first: dict[bytes, int] = {}
+        for i, key in enumerate(keys_of(rows)):
+            first.setdefault(key, i)
+        rows = rows.take(pa.array([first[key] for key in sorted(first)]))
+        merged = [self.write(content, count) for count, content in schema.to_shards(rows.combine_chunks())]
+        self._check_merged(merged, sorted(first))
+        for name in parts:
+            (self.shards / name).unlink(missing_ok=True)
+        return len(parts) - len(merged)
+
+    def _check_merged(self, merged: list[Path], keys: list[bytes]) -> None:
+        """Read merged shards whole, from the disk; where they do not hold these cells they go, and their parts stay."""
+        try:
+            found = []
+            for path in merged:
+                content, rows = _read_shard(path, path.name, from_disk=True)
+                found += [key for table in _counted(schema.read_pieces(content), rows) for key in keys_of(table)]
+            if found != keys:
+                raise schema.BadShard("it does not hold the cells of its parts")
+        except UNREADABLE as error:
+            for path in merged:
+                path.unlink(missing_ok=True)
+            raise Unreachable(
+                f"{self.directory}: a merged shard was written, but {reason_of(error)}; it was removed and all finished "
+                "cells are kept in their parts. See to the disk and start the same command again."
+            ) from None
+
+    # Failures and the sweep
+
+    def record_failure(self, key: bytes, record: dict[str, Any]) -> None:
+        """Keep what is known about a cell that failed for good."""
+        with writing(self.directory):
+            write_atomically(self.directory / "failed" / f"{key.hex()}.json", json.dumps(record, indent=1).encode())
+
+    def failures(self) -> dict[bytes, dict[str, Any]]:
+        """Records of failed cells by key; files that are none are left alone."""
+        found = {}
+        folder = self.directory / "failed"
+        for name in sorted(_names(folder)) if folder.is_dir() else ():
+            if re.fullmatch(rf"[0-9a-f]{{{2 * schema.KEY_BYTES}}}\.json", name):
+                record = _read_json(folder / name, MAX_RECORD_BYTES)
+                if isinstance(record, dict):
+                    found[bytes.fromhex(name[:-5])] = {key: _visible(value) for key, value in record.items()}
+        return found
+
+    def forget_failures(self, keys: Sequence[bytes]) -> None:
+        """Remove failure records, so that their cells are tried again."""
+        for key in keys:
+            (self.directory / "failed" / f"{key.hex()}.json").unlink(missing_ok=True)
+
+    def write_sweep(self, description: dict[str, Any]) -> None:
+        """Keep what the newest sweep asked for."""
+        with writing(self.directory):
+            write_atomically(self.sweep_file, json.dumps(description).encode())
+
+    def read_sweep(self) -> dict[str, Any]:
+        """What the newest sweep asked for, as it was written; its content is checked by whoever uses it."""
+        value = _read_json(self.sweep_file, MAX_SWEEP_BYTES)
+        if not isinstance(value, dict):
+            raise StoreError(f"{self.sweep_file} is missing or not readable; start the sweep again with its file.")
+        return value
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a file is not read, from the error of reading it."""
+    if isinstance(error, schema.OtherSchema):
+        return Foreign(error)
+    if isinstance(error, SteeringError):
+        return str(error)
+    return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
+
+
+def _counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same tables; it is an error when they have another number of rows."""
+    found = 0
+    for piece in pieces:
+        found += piece.num_rows
+        yield piece
+    if found != rows:
+        raise schema.BadShard(f"it has {found} rows, its name says {rows}")
+
+
+def keys_of(rows: pa.Table) -> list[bytes]:
+    """Keys of rows as bytes."""
+    keys: list[bytes] = rows.column("key").to_pylist()
+    if any(key is None for key in keys):
+        raise schema.BadShard("a row has no key")
+    return keys
+
+
+class writing:
+    """Turn the system's errors of writing into sentences: a full disk, a place that cannot be written."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, OSError):
+            return
+        if error.errno in DiskFull.causes:
+            raise DiskFull(
+                f"no space left for {self.directory} ({error.strerror}): all finished cells are kept; free some space "
+                "and start the same command again."
+            ) from None
+        kind_of_error = StoreError if error.errno in WRONG_PLACE else Unreachable
+        raise kind_of_error(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
+
+
+def _visible(value: Any) -> Any:
+    """Text without control characters but new lines and tabs: a stranger's record may go to a terminal."""
+    if not isinstance(value, str):
+        return value
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in value)
+
+
+def _names(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if not name.startswith(TEMPORARY_PREFIX)]
+
+
+def _read_shard(path: Path, name: str, *, from_disk: bool = False) -> tuple[bytes, int]:
+    """Content of a file that has the size and the checksum in a shard's name, and its number of rows as in the name."""
+    match = NAME.fullmatch(name)
+    if match is None:
+        raise StoreError("its name is not that of a shard")
+    content = _read_regular(path, int(match[3]), from_disk)
+    if zlib.crc32(content) != int(match[4], 16):
+        raise StoreError("its checksum is not the one in its name")
+    return content, int(match[2])
+
+
+def _read_regular(path: Path, size: int, from_disk: bool) -> bytes:
+    """Content of a regular file that must have a given size; links and devices are refused without opening them."""
+    if size > schema.MAX_SHARD_BYTES:
+        raise StoreError(f"its name claims {size} bytes, above the limit of {schema.MAX_SHARD_BYTES}")
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise StoreError("it is not a regular file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        actual = os.fstat(descriptor).st_size
+        if actual != size:
+            raise StoreError(f"it has {actual} bytes, its name says {size}")
+        if from_disk and hasattr(os, "posix_fadvise"):  # forget what the system still has of the file in memory
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        return file.read(size)
+
+
+def _read_json(path: Path, limit: int) -> Any:
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > limit:
+            return None
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None

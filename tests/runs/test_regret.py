@@ -1,0 +1,131 @@
+"""The regret figure: its table is checked number by number, its drawing by what stands on the axes and in the file."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import steering
+from steering.errors import InvalidOption, NotAvailable
+from steering.runs import figure as regret
+from steering.runs import style
+from steering.runs.results import RunResults
+
+
+def made(agent: str, rewards: list[list[float]], oracle: float = 1.0) -> RunResults:
+    """Results with known rewards, against an oracle that gets the same in every step."""
+    received = np.array(rewards)
+    seeds, steps = received.shape
+    return RunResults(
+        environment="toy",
+        agent=agent,
+        seeds=tuple(range(seeds)),
+        discount=0.9,
+        horizon=None,
+        rewards=received,
+        expected_rewards=received,
+        oracle_rewards=np.full((seeds, steps), oracle),
+        oracle_expected=np.full(steps, oracle),
+        visits=np.zeros((seeds, 1, 1, 1)),
+        windows=np.array([0, steps]),
+        seconds=np.zeros(seeds),
+    )
+
+
+def test_data_is_the_mean_of_the_normalised_regret() -> None:
+    table = regret.data([made("psrl", [[1, 0, 0, 1], [0, 0, 0, 1]])])
+    assert table["step"].tolist() == [1, 2, 3, 4]
+    np.testing.assert_allclose(table["mean"], np.array([0.5, 1.5, 2.5, 2.5]) / 4)
+    # Two seeds: the mean of a resample is one of the two curves or their average.
+    np.testing.assert_allclose(table["low"], np.array([0, 1, 2, 2]) / 4)
+    np.testing.assert_allclose(table["high"], np.array([1, 2, 3, 3]) / 4)
+    assert table["seeds"].tolist() == [2] * 4
+    assert table.attrs == {"measure": "normalised_regret", "environment": "toy"}
+
+
+def test_the_title_counts_the_seeds_of_all_agents() -> None:
+    two, one = made("psrl", [[1, 0], [0, 0]]), made("ids", [[1, 0]])
+    for runs, says in (([two], "toy, 2 seeds,"), ([one], "toy, 1 seed,"), ([two, one], "toy, 1 to 2 seeds,")):
+        axes = Figure().add_subplot()
+        regret.draw(axes, regret.data(runs))
+        assert axes.get_title().startswith(says)
+
+
+def test_data_falls_back_to_raw_regret_and_to_reward() -> None:
+    costs = made("psrl", [[-3.0, -2.0]], oracle=-1.0)
+    raw = regret.data([costs])
+    assert raw.attrs["measure"] == "realised_regret"
+    assert raw["mean"].tolist() == [2.0, 3.0]
+    samples = dataclasses.replace(costs, expected_rewards=None, oracle_rewards=None, oracle_expected=None)
+    reward = regret.data([samples])
+    assert reward.attrs["measure"] == "reward"
+    assert reward["mean"].tolist() == [-3.0, -5.0]
+
+
+def test_data_keeps_the_ends_of_a_long_curve() -> None:
+    table = regret.data([made("psrl", [[0.0] * 5000])])
+    assert len(table) == regret.POINTS
+    assert (table["step"].iloc[0], table["step"].iloc[-1]) == (1, 5000)
+    assert table["mean"].iloc[-1] == pytest.approx(1.0)
+
+
+def test_data_refuses_nothing() -> None:
+    with pytest.raises(InvalidOption, match="at least one run"):
+        regret.data([])
+
+
+def test_draw_puts_every_agent_on_the_axes() -> None:
+    runs = [made(agent, [[0.0, 1.0], [1.0, 1.0]]) for agent in ("psrl", "ids", "ids:planning=mean,eta=3", "mine")]
+    axes = Figure().add_subplot()
+    regret.draw(axes, regret.data(runs))
+    lines = axes.get_lines()
+    assert [line.get_label() for line in lines] == ["PSRL", "Var-IDS", "Var-IDS (planning=mean, eta=3)", "mine"]
+    assert [line.get_linestyle() for line in lines] == ["-", "-", "--", "-"]
+    assert lines[0].get_color() == style.COLOURS["psrl"]
+    assert lines[1].get_color() != lines[2].get_color()
+    assert lines[3].get_color() == style.OTHER
+    np.testing.assert_allclose(lines[0].get_ydata(), [0.25, 0.25])
+    assert len(axes.collections) == 4  # the bands
+    assert axes.get_xlabel() == "step"
+    assert "oracle" in axes.get_ylabel()
+    assert "2 seeds" in axes.get_title()
+    assert "95 %" in axes.get_title()
+
+
+def test_colours_differ_between_agents() -> None:
+    assert len(set(style.COLOURS.values())) == len(style.COLOURS)
+    assert style.COLOURS.keys() == style.LABELS.keys()
+    assert {row["name"] for row in steering.list_agents()} <= style.COLOURS.keys()
+
+
+def test_png_has_content_and_the_same_bytes_every_time(tmp_path: Path) -> None:
+    runs = [made("psrl", [[0.0, 1.0, 0.5]]), made("ids", [[1.0, 1.0, 0.5]])]
+    first = regret.save(runs, tmp_path / "a.png")
+    again = regret.save(runs, tmp_path / "b.png")
+    other = regret.save(runs[:1], tmp_path / "c.png")
+    assert first.read_bytes() == again.read_bytes()
+    assert first.read_bytes() != other.read_bytes()
+    image = matplotlib.image.imread(first)
+    assert image.shape[:2] == (528, 864)
+    blue = np.array([0x00, 0x72, 0xB2]) / 255
+    assert (np.abs(image[..., :3] - blue).max(axis=-1) < 0.02).sum() > 200  # PSRL's line is there
+
+
+@pytest.mark.parametrize(("ending", "magic"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")])
+def test_other_formats_are_reproducible_too(tmp_path: Path, ending: str, magic: bytes) -> None:
+    runs = [made("psrl", [[0.0, 1.0]])]
+    first = regret.save(runs, tmp_path / f"a{ending}").read_bytes()
+    assert first.startswith(magic)
+    assert first == regret.save(runs, tmp_path / f"b{ending}").read_bytes()
+
+
+def test_unknown_formats_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    for name in ("a.docx", "a"):
+        with pytest.raises(NotAvailable, match=r"use \.png, \.svg or \.pdf"):
+            regret.save([made("psrl", [[0.0]])], tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
