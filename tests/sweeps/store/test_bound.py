@@ -279,7 +279,7 @@ def test_a_row_that_is_too_large_is_refused_before_memory_is_taken(tmp_path):
 
 
 def test_a_table_that_would_be_too_long_is_refused_before_it_is_read_whole(tmp_path, monkeypatch):
-    directory, _ = fill(tmp_path, 50, 1)
+    fill(tmp_path, 50, 1)
     monkeypatch.setattr(schema, "PIECE_BYTES", 5000)
     monkeypatch.setattr(sys.modules["steering.sweeps.store.load"], "MAX_ROWS", 40)
     read = []

@@ -38,8 +38,8 @@ import pyarrow as pa
 from steering._files import TEMPORARY_PREFIX, write_atomically
 from steering.errors import WRONG_PLACE, DiskFull, SteeringError, Unreachable
 from steering.sweeps.store import schema
+from steering.sweeps.store.shard_files import NAME, read_shard
 
-NAME = re.compile(r"cells-([0-9a-f]{16})-([0-9]{1,9})-([0-9]{1,12})-([0-9a-f]{8})\.parquet")
 FOLDERS = ("shards", "failed", "journal", "set-aside")
 STALE_SECONDS = 3600
 MAX_RECORD_BYTES = 1 << 20
@@ -146,7 +146,7 @@ class Store:
     def _load(self, name: str, columns: Sequence[str] | None, path: Path | None = None) -> Pieces | str | None:
         """Rows, or the reason why there are none; nothing when the file was merged into another in the meantime."""
         try:
-            content, rows = _read_shard(path or self.shards / name, name)
+            content, rows = read_shard(path or self.shards / name, name)
             pieces = _counted(schema.read_pieces(content, columns), rows)
             first = list(itertools.islice(pieces, 2))
         except FileNotFoundError:
@@ -238,7 +238,7 @@ class Store:
         packed = unpacked = 0
         for name in sorted(small):
             try:
-                content, _ = _read_shard(self.shards / name, name)
+                content, _ = read_shard(self.shards / name, name)
                 size = schema.size_of(content)
                 if size > schema.PIECE_BYTES // 2:
                     continue  # small only because it packs well
@@ -273,7 +273,7 @@ class Store:
         try:
             found = []
             for path in merged:
-                content, rows = _read_shard(path, path.name, from_disk=True)
+                content, rows = read_shard(path, path.name, from_disk=True)
                 found += [key for table in _counted(schema.read_pieces(content), rows) for key in keys_of(table)]
             if found != keys:
                 raise schema.BadShard("it does not hold the cells of its parts")
@@ -281,8 +281,8 @@ class Store:
             for path in merged:
                 path.unlink(missing_ok=True)
             raise Unreachable(
-                f"{self.directory}: a merged shard was written, but {reason_of(error)}; it was removed and all finished "
-                "cells are kept in their parts. See to the disk and start the same command again."
+                f"{self.directory}: a merged shard was written, but {reason_of(error)}; it was removed, and all "
+                "finished cells are kept in their parts. See to the disk and start the same command again."
             ) from None
 
     # Failures and the sweep
@@ -378,33 +378,6 @@ def _visible(value: Any) -> Any:
 
 def _names(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if not name.startswith(TEMPORARY_PREFIX)]
-
-
-def _read_shard(path: Path, name: str, *, from_disk: bool = False) -> tuple[bytes, int]:
-    """Content of a file that has the size and the checksum in a shard's name, and its number of rows as in the name."""
-    match = NAME.fullmatch(name)
-    if match is None:
-        raise StoreError("its name is not that of a shard")
-    content = _read_regular(path, int(match[3]), from_disk)
-    if zlib.crc32(content) != int(match[4], 16):
-        raise StoreError("its checksum is not the one in its name")
-    return content, int(match[2])
-
-
-def _read_regular(path: Path, size: int, from_disk: bool) -> bytes:
-    """Content of a regular file that must have a given size; links and devices are refused without opening them."""
-    if size > schema.MAX_SHARD_BYTES:
-        raise StoreError(f"its name claims {size} bytes, above the limit of {schema.MAX_SHARD_BYTES}")
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise StoreError("it is not a regular file")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        actual = os.fstat(descriptor).st_size
-        if actual != size:
-            raise StoreError(f"it has {actual} bytes, its name says {size}")
-        if from_disk and hasattr(os, "posix_fadvise"):  # forget what the system still has of the file in memory
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return file.read(size)
 
 
 def _read_json(path: Path, limit: int) -> Any:

@@ -172,8 +172,8 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     rows = pa.Table.from_arrays(arrays, schema=SCHEMA)
     if n and _size(rows) // n > MAX_ROW_BYTES:
         raise TooLarge(
-            f"the results of one run of {results.agent} on {results.environment} take {_size(rows) // n:,} bytes, above "
-            f"the limit of {MAX_ROW_BYTES:,}; count visits in fewer windows or record less."
+            f"the results of one run of {results.agent} on {results.environment} take {_size(rows) // n:,} bytes, "
+            f"above the limit of {MAX_ROW_BYTES:,}; count visits in fewer windows or record less."
         )
     return rows
 
