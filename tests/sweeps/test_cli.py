@@ -58,9 +58,8 @@ def test_a_sweep_and_its_status(file, tmp_path):
 
 def test_the_old_name_of_part_still_works_and_is_not_shown(file, tmp_path):
     out = tmp_path / "out"
-    new, old = (call("sweep", file, "--out", out, "--dry-run", "--json", name, "2/3") for name in ("--part", "--shard"))
-    assert json.loads(new) == json.loads(old)
-    assert json.loads(new)["cells"] == 5
+    for name in ("--part", "--shard"):
+        assert json.loads(call("sweep", file, "--out", out, "--dry-run", "--json", name, "2/3"))["cells"] == 5
     text = call("sweep", "--help")
     assert "--part" in text
     assert "--shard" not in text

@@ -23,7 +23,7 @@ from typing import Any
 
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption
-from steering.sweeps.cells import Plan, Part
+from steering.sweeps.cells import Part, Plan
 from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
 from steering.sweeps.imports import import_all
