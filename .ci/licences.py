@@ -19,10 +19,10 @@ EXTRAS = ("dask", "xarray", "tracking", "docs", "dev")
 ROW = re.compile(r"^\| (\S+) \| (.+?) \| (.+?) \|$", flags=re.MULTILINE)
 HEAD = """# Licences
 
-This package has the MIT licence. It comes without its dependencies; these are the packages that it asks for, and those that
-they ask for in turn, with the licence that each declares. The first group needs nothing else and is what
-`pip install steering-rl` installs; the others are extras, the tools of `make dev` targets and the programs that tests and
-benchmarks compare with. Written by `make licences` from the metadata of the versions in constraints.txt.
+This package has the MIT licence. It comes without its dependencies. Listed here are the packages that it asks for, and
+those that they ask for in turn, with the licence that each declares: first what `pip install steering-rl` installs, then
+the extras (`dev` holds the tools of contributors), then what builds and benchmarks need. Written by `make licences` from the
+metadata of the versions in constraints.txt.
 
 | package | licence | needed for |
 |---|---|---|
@@ -47,7 +47,7 @@ def licence_of(found: metadata.PackageMetadata) -> str:
 
 
 def closure(name: str, extras: set[str], seen: dict[str, set[str]]) -> dict[str, set[str]]:
-    """All that a package asks for here, and what that asks for in turn, as canonical names with the extras asked for."""
+    """All that a package asks for on this machine, and what that asks for in turn: canonical names with their extras."""
     name = canonicalize_name(name)
     if name in seen and extras <= seen[name]:
         return seen
@@ -71,25 +71,30 @@ def purposes() -> dict[str, str]:
     return found
 
 
-def main() -> None:
-    """Write the page; say which packages have no licence."""
-    rows = {canonicalize_name(n): (licence, use) for n, licence, use in ROW.findall(PAGE.read_text())} if PAGE.exists() else {}
+def rows() -> dict[str, tuple[str, str]]:
+    """Licence and purpose of every pinned package; the licence is empty if nothing is known."""
+    old = {name: licence for name, licence, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))} if PAGE.exists() else {}
     uses = purposes()
-    missing = []
+    found = {}
     for name in map(canonicalize_name, pinned()):
         try:
             licence = licence_of(metadata.metadata(name))
         except metadata.PackageNotFoundError:
-            licence = rows.get(name, ("", ""))[0]
-        rows[name] = licence, uses.get(name, "building, benchmarks, oracles of tests")
-        if not licence:
-            missing.append(name)
-    if missing:
-        sys.exit(f"no licence is known of {', '.join(missing)}: install it, or write its line into {PAGE.name} by hand.")
-    names = {canonicalize_name(name) for name in pinned()}
-    order = {"the package": 0, **{f"extra `{extra}`": i + 1 for i, extra in enumerate(EXTRAS)}}
-    kept = sorted(((order.get(use, 9), name, licence, use) for name, (licence, use) in rows.items() if name in names))
-    PAGE.write_text(HEAD + "".join(f"| {name} | {licence} | {use} |\n" for _, name, licence, use in kept), encoding="utf-8")
+            licence = old.get(name, "")
+        found[name] = licence or old.get(name, ""), uses.get(name, "builds and benchmarks")
+    return found
+
+
+def main() -> None:
+    """Write the page, or say which packages have no licence."""
+    found = rows()
+    if missing := [name for name, (licence, _) in found.items() if not licence]:
+        sys.exit(
+            f"no licence is known of {', '.join(missing)}: install them, or write their lines into {PAGE} by hand."
+        )
+    order = ["the package", *(f"extra `{extra}`" for extra in EXTRAS), "builds and benchmarks"]
+    lines = sorted((order.index(use), f"| {name} | {licence} | {use} |\n") for name, (licence, use) in found.items())
+    PAGE.write_text(HEAD + "".join(line for _, line in lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
