@@ -19,10 +19,10 @@ from steering._compiled import simulate
 from steering._types import Floats, Ints
 from steering.mdp.tabular import TabularMDP
 
-Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats]
+Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats, int]
 Transitions = tuple[Ints, Ints, Floats, Ints]
 """States, actions, rewards, next states."""
-Memory = tuple[Ints, Ints, NDArray[np.bool_], Ints]
+Memory = tuple[Ints, Ints, Ints, Ints]
 """What tells a compiled loop to stop early; see `steering._compiled.simulate`."""
 Loop = Callable[..., tuple[int, int]]
 """Called as loop(state, noise, states, actions, rewards, successors); returns the steps made and the last state."""
@@ -63,13 +63,18 @@ class Noise:
 
 def watch_nothing() -> Memory:
     """A memory that never stops a loop."""
-    return np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.bool_), np.zeros(3, np.int64)
+    nothing = np.zeros((0, 0), np.int64)
+    return nothing, nothing, np.zeros(0, np.int64), np.zeros(4, np.int64)
 
 
 def tables_of(mdp: TabularMDP) -> Tables:
-    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`)."""
-    offsets, successors, cumulative = simulate.compress(mdp.P)
-    return offsets, successors, cumulative, mdp.reward_mean, mdp.reward_std
+    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`), the same for both forms."""
+    rows = mdp.transitions
+    cumulative = simulate.cumulative_rows(rows.offsets, rows.probabilities)
+    mean, std = rows.spread(rows.mean), rows.spread(rows.std)
+    for array in (cumulative, mean, std):  # read-only as the rest, so that one compiled version serves all MDPs
+        array.flags.writeable = False
+    return rows.offsets, rows.successors, cumulative, mean, std, mdp.n_actions
 
 
 class Simulator:
