@@ -21,11 +21,15 @@ import numpy as np
 
 from steering import spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
+from steering.envs.chain import dearden_chain
 from steering.envs.deepsea import deep_sea
 from steering.envs.garnet import garnet
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.grids import long_discount
 from steering.envs.gym_import import from_gym
+from steering.envs.lazychain import lazy_chain
+from steering.envs.lock import combination_lock
+from steering.envs.loop import dearden_loop
 from steering.envs.maze import maze
 from steering.envs.names import GYM_NAMES
 from steering.envs.priormdp import prior_mdp
@@ -78,6 +82,10 @@ ENTRIES: dict[str, Entry] = {
     "priormdp": Entry(prior_mdp, always=("seed",)),
     "riverswim": Entry(river_swim),
     "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+    "chain": Entry(dearden_chain),
+    "loop": Entry(dearden_loop),
+    "lazychain": Entry(lazy_chain, settings=lambda mdp: {"discount": 0.999}),
+    "lock": Entry(combination_lock),
     "maze": Entry(maze, always=("seed",), settings=long_discount),
     "rooms": Entry(rooms, always=("seed",), settings=long_discount),
     "garnet": Entry(garnet, always=("seed",)),
