@@ -12,7 +12,7 @@ from steering.agents.schedule import SCHEDULES, Learned, Schedule
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator, tables_of
-from steering.runs.runner import simulate, step_by_step
+from steering.runs.loop import simulate, step_by_step
 from steering.runs.seeds import environment_streams, stream
 
 NAMES = ("steering", "psrl", "ids", "ube", "mm")
