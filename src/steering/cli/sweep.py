@@ -90,7 +90,7 @@ def sweep_command(
     1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
     from steering.sweeps.cells import parse_shard
-    from steering.sweeps.imports import import_all
+    from steering._modules import import_all
     from steering.sweeps.sweep_file import read_sweep
 
     import_all(imports or ())
@@ -118,7 +118,7 @@ def retry(
 
     Example: steering retry results/deepsea --memory-limit 4000
     """
-    from steering.sweeps.imports import import_all
+    from steering._modules import import_all
     from steering.sweeps.store.directory import Store
     from steering.sweeps.sweep_file import saved_sweep
 

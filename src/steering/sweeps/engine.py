@@ -26,7 +26,7 @@ from steering.errors import DiskFull, InvalidOption
 from steering.sweeps.cells import Plan, Shard
 from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
-from steering.sweeps.imports import import_all
+from steering._modules import import_all
 from steering.sweeps.journal import Journal
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import Sweep, read_sweep, saved

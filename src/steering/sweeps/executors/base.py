@@ -10,7 +10,7 @@ from typing import Protocol
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.sweeps import compute
 from steering.sweeps.compute import Outcome
-from steering.sweeps.imports import import_all
+from steering._modules import import_all
 
 MAX_MEGABYTES = 1 << 30
 """A petabyte: the system takes no number of bytes beyond 63 bits."""
