@@ -67,7 +67,7 @@ def code_of(things: Iterable[Any], version: Any = None) -> Code:
 
 def source_now(module: str) -> str | None:
     """Hash of the source of a `Code.module` as it lies on the disk now; None where it is not found from here."""
-    tops = [top_of(name) for name in module.split("+")]
+    tops = [top_of(name) if name.isidentifier() else None for name in module.split("+")]
     found = [top for top in tops if top is not None]
     return source_of(found)[0] if len(found) == len(tops) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import re
 import sys
@@ -106,14 +107,10 @@ def _hint(name: str) -> str:
 
 def _near(here: Path) -> Iterator[Path]:
     yield from list(here.parents)[:2]
-    count = 0
-    for folder, inner, _ in os.walk(here):
+    for folder, inner, _ in itertools.islice(os.walk(here), LOOKED_AT):
         inner[:] = [one for one in sorted(inner) if not one.startswith((".", "_")) and one != "node_modules"]
         if len(Path(folder).relative_to(here).parts) >= 3:
             inner.clear()
-        count += 1
-        if count > LOOKED_AT:
-            return
         yield Path(folder)
 
 

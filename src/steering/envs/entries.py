@@ -113,9 +113,7 @@ Build = TypeVar("Build", bound=Callable[..., TabularMDP])
 
 
 @typing.overload
-def register_env(
-    name: str, function: None = None, *, version: str | int | None = None
-) -> Callable[[Build], Build]: ...
+def register_env(name: str, function: None = None, *, version: str | int | None = None) -> Callable[[Build], Build]: ...
 
 
 @typing.overload

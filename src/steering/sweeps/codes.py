@@ -116,8 +116,10 @@ def expected_codes(groups: Iterable[Group]) -> Expected:
     """What workers must have for some groups."""
     found: dict[tuple[str, str, str], None] = {}
     for group in groups:
-        for kind, code in group.config.get(CODE, {}).items():
-            found.setdefault((kind, name_of(group.config[kind]), canonical(code)))
+        codes = group.config.get(CODE)
+        for kind in KINDS if isinstance(codes, dict) else ():  # a saved plan may hold anything
+            if isinstance(code := codes.get(kind), dict):
+                found.setdefault((kind, name_of(group.config[kind]), canonical(code)))
     return tuple(found)
 
 
@@ -159,7 +161,8 @@ class Older:
     """Cells in a store that differ from cells of a plan in their code alone."""
 
     def __init__(self, store: Store, plan: Plan) -> None:
-        self._groups = {_without_code(g.config): g for g in plan.groups if CODE in g.config}
+        coded = (group for group in plan.groups if isinstance(group.config.get(CODE), dict))
+        self._groups = {_without_code(group.config): group for group in coded}
         self._cells: dict[str, list[tuple[Mapping[str, Any], set[int]]]] = {}
         if self._groups:
             self._read(store)
@@ -218,7 +221,7 @@ def edited(plan: Plan) -> list[str]:
     found: dict[str, None] = {}
     for kind, name, text in expected_codes(plan.groups):
         code = json.loads(text)
-        now = source_now(str(code["module"])) if code.get("source") else None
+        now = source_now(str(code.get("module"))) if code.get("source") else None
         if now is not None and now != code["source"]:
             found.setdefault(
                 f"the code of {kind} '{name}' has changed since; start the sweep again to compute its cells anew"

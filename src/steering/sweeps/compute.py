@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering.agents import Agent
+from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.runs.runner import Interrupted, run
@@ -169,8 +169,8 @@ class _Batch:
         began = time.perf_counter()
         try:
             results = run(
-                _environment(config["environment"], config.get("content")),
-                _agent(config["agent"]),
+                _environment(config["environment"], config.get("content"), str(config.get("code"))),
+                make_agent(config["agent"]),
                 steps=config["steps"],
                 seeds=seeds,
                 windows=record["windows"],
@@ -193,8 +193,11 @@ class _Batch:
 
 
 @lru_cache(maxsize=4)
-def _environment(text: str, content: str | None) -> Environment:
-    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by."""
+def _environment(text: str, content: str | None, code: str) -> Environment:
+    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by.
+
+    One of other code under the same text is another environment.
+    """
     environment = make_env(text)
     if content is not None and content_of(environment) != content:
         raise SteeringError(
@@ -202,12 +205,6 @@ def _environment(text: str, content: str | None) -> Environment:
             "every machine."
         )
     return environment
-
-
-def _agent(text: str) -> Agent:
-    from steering.sweeps.sweep_file import canonical_agent
-
-    return canonical_agent(text, {})
 
 
 def failure_of(index: int, error: BaseException) -> Failure:
@@ -222,7 +219,7 @@ def warm(agents: Iterable[tuple[str, bool]]) -> None:
     """Load or compile the kernels that agents use, once, before workers are forked; (agent, episodic) pairs."""
     for agent, episodic in agents:
         try:
-            run("deepsea:3,horizon=3" if episodic else "deepsea:3", _agent(agent), steps=20, seeds=1)
+            run("deepsea:3,horizon=3" if episodic else "deepsea:3", make_agent(agent), steps=20, seeds=1)
         except Exception:
             # An agent that fails here fails in its cells, where it is reported with all that is known.
             continue

@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steering._modules import folders_of, import_all, importing
 from steering._version import __version__
-from steering.errors import DiskFull, InvalidOption
-from steering.sweeps.cells import Plan, Shard
+from steering.errors import DiskFull, InvalidOption, SteeringError
+from steering.sweeps.cells import Group, Plan, Shard
+from steering.sweeps.codes import Older, expected_codes, modules_for
 from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
-from steering._modules import import_all
 from steering.sweeps.journal import Journal
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import Sweep, read_sweep, saved
@@ -60,6 +61,8 @@ class Report:
     set_aside: list[tuple[str, str]] = field(default_factory=list)
     versions: list[str] = field(default_factory=list)
     """Other versions of the package that computed cells which are already in the directory."""
+    anew: list[str] = field(default_factory=list)
+    """How many cells are computed again although the directory has them, and why: their code changed."""
     seconds: float = 0.0
     run_seconds: float = 0.0
     """Time inside the runs themselves, summed over workers."""
@@ -105,7 +108,8 @@ def sweep(
     Parameters
     ----------
     description
-        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`).
+        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`), in which agents and environments may
+        also be registered classes and functions, or what `make_agent` and `make_env` return.
     out
         Results directory; made if it is not there.
     workers
@@ -121,7 +125,8 @@ def sweep(
     retry_failed
         Also run cells that are in quarantine from an earlier start.
     imports
-        Modules that every worker imports first, for example one that registers your Gymnasium environments.
+        Modules that every worker imports first, for example one that registers your Gymnasium environments. Those in
+        which agents and environments of the sweep were registered are imported anyway.
     watch
         Called with the report after every event.
 
@@ -131,6 +136,10 @@ def sweep(
     >>> steering.load("out").finals                                                     # doctest: +SKIP
     """
     began = time.monotonic()
+    if (module := importing()) is not None:
+        raise SteeringError(
+            f"the module '{module}' starts a sweep when it is imported; put that under: if __name__ == '__main__':"
+        )
     import_all(imports)
     wanted = read_sweep(description)
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
@@ -139,15 +148,17 @@ def sweep(
         time_limit = DEFAULT_TIME_LIMIT
     limits = Limits(time_limit, memory_limit)
     check_choice(workers, scheduler, limits)
+    modules = tuple(dict.fromkeys([*imports, *modules_for(wanted.plan.groups, in_process=workers == 0)]))
     store = Store(out, create=True)
     store.tidy()
-    store.write_sweep(saved(wanted))
+    store.write_sweep(saved(wanted, modules))
     run = _Run(wanted.plan, store, retries, watch)
     try:
         run.find_pending(shard, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
+            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups))
+            executor = make_executor(workers, scheduler, limits, setup)
             try:
                 run.all(executor, began)
             finally:
@@ -209,10 +220,19 @@ class _Run:
         self.pending = pending
         if pending and self.report.versions:
             self._warn_of_versions()
+        if pending:
+            older = Older(self.store, self.plan)
+            self.report.anew = older.reasons(map(self._cell, pending))
+            for reason in self.report.anew:
+                self.journal.write("anew", reason=reason)
         self.journal.write(
             "start", version=__version__, cells=self.report.cells, done=self.report.done, pending=len(pending)
         )
         self.watch(self.report)
+
+    def _cell(self, index: int) -> tuple[Group, int]:
+        number, seed = self.plan.locate(index)
+        return self.plan.groups[number], seed
 
     def _warn_of_versions(self) -> None:
         others = ", ".join(self.report.versions[:5])

@@ -17,6 +17,8 @@ Groups = list[tuple[str, Seeds]]
 MAX_BYTES = 32 << 20
 MAX_CELLS = 10_000_000
 PLAN = "plan"
+IMPORTS = "imports"
+MAX_IMPORTS = 1000
 
 
 def canonical(config: Mapping[str, Any]) -> str:
@@ -44,7 +46,26 @@ def _size(text: str, seeds: Seeds) -> int:
 
 def without_plan(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The description alone."""
-    return {key: value for key, value in saved.items() if key != PLAN}
+    return {key: value for key, value in saved.items() if key not in (PLAN, IMPORTS)}
+
+
+def read_imports(saved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the modules that a saved sweep was started with; what is no name of a module is left out."""
+    names = saved.get(IMPORTS)
+    kept = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return tuple(name for name in kept[:MAX_IMPORTS] if all(part.isidentifier() for part in name.split(".")))
+
+
+def code_text(text: str) -> str:
+    """Short name of the code of somebody else's in a configuration; empty where there is none."""
+    if '"code":' not in text:
+        return ""
+    try:
+        codes = json.loads(text)["code"]
+        shown = {kind: (str(one["source"] or "")[:8], str(one.get("version", ""))) for kind, one in codes.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return "?"
+    return " ".join(f"{kind}={source}{f'@{version}' if version else ''}" for kind, (source, version) in shown.items())
 
 
 def read_plan(saved: Mapping[str, Any]) -> Groups | None:

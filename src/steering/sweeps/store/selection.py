@@ -41,15 +41,27 @@ def select(results: Results) -> Selection:
     chosen = counts.drop_duplicates(TEXTS)
     kept = finals[finals["configuration"].isin(chosen["configuration"])]
     notes = []
-    if len(kept) < len(finals):
+    left = finals.drop(kept.index)
+    older = _of_other_code(left, kept)
+    if older:
+        notes.append(
+            f"{older} cell(s) of older code are left out; the column `code` of steering.load tells them apart."
+        )
+    if len(left) > older:
         several = counts[counts.duplicated(TEXTS)].iloc[0]
         notes.append(
-            f"{len(finals) - len(kept)} cell(s) are left out: their environment, agent and steps have the same text as "
+            f"{len(left) - older} cell(s) are left out: their environment, agent and steps have the same text as "
             f"those of another configuration (such as {several['environment']} with {several['agent']}), because a "
             "file, an option, what is recorded or the program has changed. Those that the newest sweep asks for are "
             "counted."
         )
     return Selection(kept, [*notes, *_missing(results, groups)])
+
+
+def _of_other_code(left: pd.DataFrame, kept: pd.DataFrame) -> int:
+    """How many cells that are left out have other code than those that count."""
+    counted = set(kept[[*TEXTS, "code"]].itertuples(index=False, name=None))
+    return sum(row not in counted for row in left[[*TEXTS, "code"]].itertuples(index=False, name=None))
 
 
 def _plan(results: Results) -> Groups:
