@@ -10,6 +10,7 @@ import ast
 import hashlib
 import inspect
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -73,9 +74,11 @@ def source_now(module: str) -> str | None:
 
 
 def _version(declared: Any) -> str | None:
-    if declared is None or isinstance(declared, (str, int, float)):
-        return None if declared is None else str(declared)
-    raise InvalidOption(f"version is {declared!r}; it must be a text or a number.")
+    if declared is None:
+        return None
+    if isinstance(declared, (str, int, float)) and re.fullmatch(r"\S{1,100}", str(declared)):
+        return str(declared)
+    raise InvalidOption(f"version is {declared!r}; it must be a number or a text without spaces.")
 
 
 def _modules_of(thing: Any) -> Iterator[str]:

@@ -19,13 +19,11 @@ from steering._plugins import module_to_import
 from steering.agents.registry import AGENTS, find_agent
 from steering.envs.entries import ENTRIES, find_entry
 from steering.errors import InvalidOption, SteeringError
-from steering.spec import parse
 from steering.sweeps.cells import Group, Plan
 from steering.sweeps.store.directory import Store
-from steering.sweeps.store.plans import canonical
+from steering.sweeps.store.plans import KINDS, canonical, code_text, codes_of, codes_of_plan, is_older, name_of
 
 CODE = "code"
-KINDS = ("environment", "agent")
 Expected = tuple[tuple[str, str, str], ...]
 """Kind, name and code (canonical JSON) of what is not the package's."""
 
@@ -72,12 +70,6 @@ class Codes:
                 stacklevel=2,
             )
         return code
-
-
-def name_of(text: str) -> str:
-    """What code depends on in a text: its name, and of Gymnasium environments the id."""
-    name, values, _ = parse(text) if not text.startswith("file:") else ("file", [], {})
-    return f"gym:{values[0]}" if name == "gym" and values else name
 
 
 def registered_code(kind: str, name: str) -> Code | None:
@@ -158,12 +150,15 @@ def prepare(imports: Sequence[str], folders: Sequence[str], expected: Expected) 
 
 
 class Older:
-    """Cells in a store that differ from cells of a plan in their code alone."""
+    """Cells in a store with other code of agents and environments of a plan."""
 
     def __init__(self, store: Store, plan: Plan) -> None:
         coded = (group for group in plan.groups if isinstance(group.config.get(CODE), dict))
         self._groups = {_without_code(group.config): group for group in coded}
+        self._wanted = codes_of_plan((group.text, group.seeds) for group in plan.groups)
         self._cells: dict[str, list[tuple[Mapping[str, Any], set[int]]]] = {}
+        self.count = 0
+        """How many there are."""
         if self._groups:
             self._read(store)
 
@@ -177,15 +172,14 @@ class Older:
             try:
                 config = json.loads(text)
                 bare = _without_code(config)
-            except (ValueError, TypeError, AttributeError):
+                codes = codes_of(config["environment"], config["agent"], code_text(text))
+            except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
                 continue
+            if is_older(codes, self._wanted):
+                self.count += len(found)
             group = self._groups.get(bare)
             if group is not None and group.text != text and isinstance(config.get(CODE), dict):
                 self._cells.setdefault(group.text, []).append((config[CODE], found))
-
-    def count(self) -> int:
-        """How many there are."""
-        return sum(len(seeds) for found in self._cells.values() for _, seeds in found)
 
     def reasons(self, cells: Iterable[tuple[Group, int]]) -> list[str]:
         """Sentences on those of some cells that were computed before, with other code."""

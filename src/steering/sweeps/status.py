@@ -37,7 +37,7 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
         elif key in failures:
             failed.append({"key": key.hex(), **_shown(failures[key])})
     pending = len(plan) - done - len(failed)
-    older = Older(store, plan).count()
+    older = Older(store, plan).count
     events = read_events(store.directory)
     rate = recent_rate(events, time.time())
     return {

@@ -1,6 +1,7 @@
 """Which cells a comparison counts: of one environment, agent and number of steps those of one configuration only.
 
-Two configurations may have the same text: a `file:` environment whose file changed, other things recorded, options
+Cells of other code of an agent or environment than the newest sweep asks for are left out. Beside that,
+two configurations may have the same text: a `file:` environment whose file changed, other things recorded, options
 whose defaults changed with the package, another revision of its numbers. Such runs must not be mixed, nor counted
 twice. The rule, for tables and figures alike: the configuration that the newest sweep of the directory asked for; if it
 asked for several or none of them, the one with the most finished seeds. What is left out, and what failed or is not
@@ -17,7 +18,7 @@ import pandas as pd
 
 from steering.sweeps.store.directory import StoreError
 from steering.sweeps.store.load import Results
-from steering.sweeps.store.plans import Groups, configuration_id, read_plan
+from steering.sweeps.store.plans import Groups, codes_of, codes_of_plan, configuration_id, is_older, read_plan
 
 TEXTS = ["environment", "agent", "steps"]
 
@@ -32,8 +33,9 @@ class Selection:
 
 def select(results: Results) -> Selection:
     """Choose the cells of a results directory that are compared."""
-    finals = results.finals
+    every = results.finals
     groups = _plan(results)
+    finals = every[~_older(every, codes_of_plan(groups))]
     wanted = {configuration_id(text) for text, _ in groups}
     counts = finals.groupby([*TEXTS, "configuration"], sort=True).size().rename("cells").reset_index()
     counts["wanted"] = counts["configuration"].isin(wanted)
@@ -41,16 +43,15 @@ def select(results: Results) -> Selection:
     chosen = counts.drop_duplicates(TEXTS)
     kept = finals[finals["configuration"].isin(chosen["configuration"])]
     notes = []
-    left = finals.drop(kept.index)
-    older = _of_other_code(left, kept)
-    if older:
+    if len(finals) < len(every):
         notes.append(
-            f"{older} cell(s) of older code are left out; the column `code` of steering.load tells them apart."
+            f"{len(every) - len(finals)} cell(s) of older code are left out; the column `code` of steering.load tells "
+            "them apart."
         )
-    if len(left) > older:
+    if len(kept) < len(finals):
         several = counts[counts.duplicated(TEXTS)].iloc[0]
         notes.append(
-            f"{len(left) - older} cell(s) are left out: their environment, agent and steps have the same text as "
+            f"{len(finals) - len(kept)} cell(s) are left out: their environment, agent and steps have the same text as "
             f"those of another configuration (such as {several['environment']} with {several['agent']}), because a "
             "file, an option, what is recorded or the program has changed. Those that the newest sweep asks for are "
             "counted."
@@ -58,10 +59,11 @@ def select(results: Results) -> Selection:
     return Selection(kept, [*notes, *_missing(results, groups)])
 
 
-def _of_other_code(left: pd.DataFrame, kept: pd.DataFrame) -> int:
-    """How many cells that are left out have other code than those that count."""
-    counted = set(kept[[*TEXTS, "code"]].itertuples(index=False, name=None))
-    return sum(row not in counted for row in left[[*TEXTS, "code"]].itertuples(index=False, name=None))
+def _older(finals: pd.DataFrame, wanted: dict[tuple[str, str], str]) -> pd.Series[bool]:
+    """Which cells have other code of agents and environments than the newest sweep asks for."""
+    rows = list(finals[["environment", "agent", "code"]].itertuples(index=False, name=None)) if wanted else []
+    known = {row: is_older(codes_of(*row), wanted) for row in set(rows)}
+    return pd.Series([known[row] for row in rows] if wanted else False, index=finals.index, dtype=bool)
 
 
 def _plan(results: Results) -> Groups:
