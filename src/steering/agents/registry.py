@@ -122,8 +122,8 @@ def _register(name: str, kind: Any, options: type | None, version: Any, home: st
     if known is not None and not _plugins.same_thing(known.kind, kind):
         other = f"{known.kind.__module__}.{known.kind.__qualname__}"
         raise InvalidOption(f"agent '{name}' is already {other}; give one of them another name.")
-    own = vars(kind).get("name", name)
-    if own != name:
+    own = vars(kind).get(_plugins.MARK) or vars(kind).get("name", name)
+    if own not in (name, kind.__name__.lower()) or vars(kind).get(_plugins.MARK, name) != name:
         raise InvalidOption(f"{kind.__qualname__} is called '{own}' and registered as '{name}'; keep one of the names.")
     options = options if options is not None else _declared_options(kind)
     if options is not None:
@@ -223,15 +223,14 @@ def load_plugins() -> None:
 
 def describe_agent(agent: Agent) -> str:
     """The shortest text from which `make_agent` builds the same agent: its name and the options that were changed."""
-    name = getattr(agent, "name", type(agent).__name__)
     if not dataclasses.is_dataclass(agent.options) or isinstance(agent.options, type):
-        return describe(name, [], {})
+        return agent.name
     usual = _defaults(type(agent.options), getattr(agent.options, "preset", None))
     values: dict[str, Value] = {key: getattr(agent.options, key) for key in usual}
     changed = {key: value for key, value in values.items() if value != usual[key]}
     if "preset" in values and values["preset"] != "default":
         changed = {"preset": values["preset"], **changed}
-    return describe(name, [], changed)
+    return describe(agent.name, [], changed)
 
 
 def options_of(agent: Agent) -> dict[str, Any]:

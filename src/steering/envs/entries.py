@@ -18,12 +18,20 @@ from steering import _plugins
 from steering._checks import typed
 from steering._code import Code, code_of
 from steering.envs.base import SETTINGS
+from steering.envs.chain import dearden_chain
 from steering.envs.deepsea import deep_sea
+from steering.envs.garnet import garnet
 from steering.envs.griddeepsea import grid_deep_sea
+from steering.envs.grids import long_discount
+from steering.envs.lazychain import lazy_chain
+from steering.envs.lock import combination_lock
+from steering.envs.loop import dearden_loop
+from steering.envs.maze import maze
 from steering.envs.names import GYM_NAMES, gym_name
 from steering.envs.priormdp import prior_mdp
 from steering.envs.registration import register_name
 from steering.envs.riverswim import river_swim
+from steering.envs.rooms import rooms
 from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnsupportedEnvironment, unknown_name
 from steering.mdp.tabular import TabularMDP
@@ -106,6 +114,13 @@ ENTRIES: dict[str, Entry] = {
     "priormdp": Entry(prior_mdp, always=("seed",)),
     "riverswim": Entry(river_swim),
     "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+    "chain": Entry(dearden_chain),
+    "loop": Entry(dearden_loop),
+    "lazychain": Entry(lazy_chain, settings=lambda mdp: {"discount": 0.999}),
+    "lock": Entry(combination_lock),
+    "maze": Entry(maze, always=("seed",), settings=long_discount),
+    "rooms": Entry(rooms, always=("seed",), settings=long_discount),
+    "garnet": Entry(garnet, always=("seed",)),
 }
 BUILT_IN = frozenset(ENTRIES)
 

@@ -231,7 +231,7 @@ def _example(name: str, entry: Entry) -> str:
 
 def _mdp_name(mdp: TabularMDP) -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
+    for array in mdp.arrays():
         digest.update(array.view(np.uint8).data)
     digest.update(repr((mdp.state_names, mdp.action_names)).encode())
     return f"mdp:{mdp.n_states}x{mdp.n_actions}-{digest.hexdigest()}"

@@ -7,6 +7,7 @@ of the older code stay in the store, and are told apart here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 from collections import Counter
@@ -20,7 +21,7 @@ from steering.agents.registry import AGENTS, find_agent
 from steering.envs.entries import ENTRIES, find_entry
 from steering.errors import InvalidOption, SteeringError
 from steering.sweeps.cells import Group, Plan
-from steering.sweeps.store.directory import Store
+from steering.sweeps.store.directory import UNREADABLE, Store
 from steering.sweeps.store.plans import KINDS, canonical, code_text, codes_of, codes_of_plan, is_older, name_of
 
 CODE = "code"
@@ -109,8 +110,9 @@ def expected_codes(groups: Iterable[Group]) -> Expected:
     found: dict[tuple[str, str, str], None] = {}
     for group in groups:
         codes = group.config.get(CODE)
-        for kind in KINDS if isinstance(codes, dict) else ():  # a saved plan may hold anything
-            if isinstance(code := codes.get(kind), dict):
+        for kind in KINDS:
+            code = codes.get(kind) if isinstance(codes, dict) else None  # a saved plan may hold anything
+            if isinstance(code, dict):
                 found.setdefault((kind, name_of(group.config[kind]), canonical(code)))
     return tuple(found)
 
@@ -164,10 +166,12 @@ class Older:
 
     def _read(self, store: Store) -> None:
         seeds: dict[str, set[int]] = {}
-        for _, rows in store.read(["config", "seed"], []):
-            for text, seed in zip(rows.column("config").to_pylist(), rows.column("seed").to_pylist(), strict=True):
-                if text is not None and f'"{CODE}":' in text:
-                    seeds.setdefault(text, set()).add(seed)
+        for _, pieces in store.read(["config", "seed"], []):
+            with contextlib.suppress(*UNREADABLE):  # the scan tells of such files
+                for rows in pieces:
+                    for text, seed in zip(*(rows.column(name).to_pylist() for name in ("config", "seed")), strict=True):
+                        if text is not None and f'"{CODE}":' in text:
+                            seeds.setdefault(text, set()).add(seed)
         for text, found in seeds.items():
             try:
                 config = json.loads(text)
@@ -204,8 +208,8 @@ def _changes(config: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[str,
     for kind in KINDS:
         now, then = config[CODE].get(kind), before.get(kind)
         if now != then:
-            both = isinstance(now, dict) and isinstance(then, dict)
-            what = "version" if both and now.get("source") == then.get("source") else "code"
+            sources = [one.get("source") if isinstance(one, dict) else one for one in (now, then)]
+            what = "version" if now and then and sources[0] == sources[1] else "code"
             found.append(f"the {what} of {kind} '{name_of(config[kind])}'")
     return tuple(found)
 
