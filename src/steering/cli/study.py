@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, place, print_json
+from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.paper.contents import STUDIES
 
@@ -26,6 +26,7 @@ def study(
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
     workers: Workers = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare STEERING's default with every baseline at its best setting, and say where it is better, tied or worse.
@@ -38,6 +39,7 @@ def study(
     """
     from steering.paper.study import run_study
 
+    import_modules(imports)
     began = time.monotonic()
     try:
         with Display() as display:

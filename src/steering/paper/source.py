@@ -17,14 +17,14 @@ import numpy as np
 import pandas as pd
 
 from steering._types import Floats, Ints
-from steering.agents import describe_agent
+from steering.agents import describe_agent, make_agent
 from steering.envs import make_env
 from steering.errors import NotAvailable
 from steering.paper.scale import Block
 from steering.sweeps.cells import Group, Plan
 from steering.sweeps.engine import Report, sweep
 from steering.sweeps.store.load import Results, load
-from steering.sweeps.sweep_file import canonical_agent, read_sweep
+from steering.sweeps.sweep_file import read_sweep
 
 Blocks = Sequence[Block]
 Watch = Callable[[Report], None] | None
@@ -205,7 +205,7 @@ def _place(config: Any) -> tuple[Any, ...]:
 @cache
 def canonical(agent: str) -> str:
     """The text that a plan has for an agent."""
-    return describe_agent(canonical_agent(agent, {}))
+    return describe_agent(make_agent(agent))
 
 
 @cache

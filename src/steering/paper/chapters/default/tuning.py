@@ -23,7 +23,7 @@ from steering.paper.chapter import Run
 from steering.paper.chapters.default.design import TUNING_SEED, Design, Task
 from steering.paper.scale import Block
 from steering.paper.source import Source
-from steering.runs.runner import solve_oracle
+from steering.runs.oracle import world_of
 
 Chosen = dict[tuple[str, str], str]
 """Text of the chosen setting for each (task, family)."""
@@ -143,8 +143,6 @@ def oracle_reward(task: Task) -> float | None:
     """The oracle's expected total reward, the mean over the environments of a task; None where it is not positive."""
     totals = []
     for text in task.environments:
-        environment = make_env(text)
-        oracle = solve_oracle(environment.table, environment.discount, environment.horizon, task.steps)
-        totals.append(float(oracle.expected.sum()))
+        totals.append(float(world_of(make_env(text)).oracle(task.steps).expected.sum()))
     mean = sum(totals) / len(totals)
     return mean if mean > 0 else None
