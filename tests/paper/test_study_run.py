@@ -222,7 +222,7 @@ def test_a_small_ladder_runs(tmp_path: Path) -> None:
 def test_a_ladder_reads_its_own_runs_only(tmp_path: Path, monkeypatch) -> None:
     cells = (Cell("DeepSea 4", ("deepsea:4",), steps=60, seeds=18),)
     ladder.run_ladder(tmp_path / "old", cells=cells, workers=0)
-    monkeypatch.setitem(SteeringOptions.presets["paper"], "batch", 1)
+    monkeypatch.setitem(SteeringOptions.presets["paper"], "draws", 3)
     fewer = (dataclasses.replace(cells[0], seeds=12),)
     again = ladder.run_ladder(tmp_path / "old", cells=fewer, workers=0)
     pd.testing.assert_frame_equal(again, ladder.run_ladder(tmp_path / "new", cells=fewer, workers=0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Annotated, Any
 
 import typer
@@ -133,9 +134,12 @@ def _env_documentation(name: str) -> list[str]:
 
 def _agent_documentation(name: str) -> list[str]:
     """Meaning of the options, the agent's own first, then those that it shares with others."""
+    from steering.agents.options import option_docs
     from steering.agents.registry import AGENTS
 
-    return [_parameters(kind) for kind in AGENTS[name][1].__mro__[:-1] if "Attributes" in (inspect.getdoc(kind) or "")]
+    texts = option_docs(AGENTS[name][1])
+    explained = [f"{option}\n{textwrap.indent(text, '    ')}" for option, text in texts.items() if text]
+    return ["\n".join(explained)] if explained else []
 
 
 def _parameters(documented: Any) -> str:
