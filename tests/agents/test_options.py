@@ -39,6 +39,30 @@ def test_own_options_come_first_and_inherit_texts() -> None:
     assert texts["bare"] == ""
 
 
+@dataclass(frozen=True)
+class Listed(ModelBasedOptions):
+    """Options that are explained in a list.
+
+    Attributes
+    ----------
+    first, second
+        Two lines
+        about both.
+    third
+        One.
+    """
+
+    first: int = 1
+    second: int = 2
+    third: int = 3
+
+
+def test_a_list_of_attributes_does_as_well() -> None:
+    texts = option_docs(Listed)
+    assert texts["first"] == texts["second"] == "Two lines\nabout both."
+    assert (texts["third"], texts["replan"]) == ("One.", option_docs(ModelBasedOptions)["replan"])
+
+
 def test_a_class_without_source_has_options_without_texts() -> None:
     space: dict = {}
     exec("from dataclasses import dataclass\n@dataclass\nclass Hidden:\n    x: int = 1\n", space)

@@ -150,8 +150,7 @@ def _agent_documentation(name: str) -> list[str]:
         return []
     texts = option_docs(options)
     explained = [f"{option}\n{textwrap.indent(text, '    ')}" for option, text in texts.items() if text]
-    listed = [_parameters(kind) for kind in options.__mro__[:-1] if "Attributes" in (inspect.getdoc(kind) or "")]
-    return ["\n".join([*listed, *explained])]
+    return ["\n".join(explained)]
 
 
 def _parameters(documented: Any) -> str:
