@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.agents import Problem, list_agents
+from steering.agents import list_agents
 from steering.agents.psrl import PSRL, PSRLOptions
-from steering.envs import Environment
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, tables_of
+from steering.runs.runner import problem_of
 from steering.runs.seeds import environment_streams
+
+__all__ = ["AGENTS", "MODEL_BASED", "STEERING", "FollowsPolicy", "SteppedMDP", "masked_mdp", "problem_of"]
 
 
 class SteppedMDP:
@@ -41,11 +43,6 @@ def masked_mdp(seed: int, S: int = 4, A: int = 3) -> TabularMDP:
     mask = rng.random((S, A)) < 0.65
     mask[np.arange(S), rng.integers(A, size=S)] = True
     return TabularMDP(P, rng.normal(size=P.shape), rng.uniform(0, 1, P.shape), mask, rng.dirichlet(np.ones(S)))
-
-
-def problem_of(env: Environment) -> Problem:
-    """What an agent is told about an environment."""
-    return Problem(env.n_states, env.n_actions, env.mask, env.discount, env.horizon, env.max_iterations)
 
 
 AGENTS = [
@@ -80,6 +77,12 @@ AGENTS += STEERING
 AGENTS += [row["name"] for row in list_agents() if not any(spec.startswith(row["name"]) for spec in AGENTS)]
 """Every agent that is registered, with every kind of option at least once."""
 
+MODEL_BASED = [
+    f"{spec}{',' if ':' in spec else ':'}replan=learned"
+    for spec in [*STEERING, "psrl", "ids", "ube", "mm:zeta=0.5", "ids:planning=mean,concentration=learned"]
+]
+"""Model-based agents that decide themselves when to plan."""
+
 
 class FollowsPolicy(PSRL):
     """An agent that follows a given policy (layers, S), whatever it sees."""
@@ -88,5 +91,5 @@ class FollowsPolicy(PSRL):
         super().__init__(PSRLOptions())
         self._given = np.asarray(policy, dtype=np.int64)
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         self.policy = self._given.copy()
