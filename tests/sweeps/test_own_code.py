@@ -106,7 +106,9 @@ def test_a_declared_version_counts(folder):
 
 
 def test_built_in_names_have_no_code_in_their_configuration(folder):
-    for group in read_sweep({**SWEEP, "environments": ["deepsea:3", "gym:FrozenLake-v1"], "agents": ["psrl"]}).plan.groups:
+    for group in read_sweep(
+        {**SWEEP, "environments": ["deepsea:3", "gym:FrozenLake-v1"], "agents": ["psrl"]}
+    ).plan.groups:
         assert "code" not in group.config
 
 
@@ -163,7 +165,7 @@ def test_code_that_changed_after_its_import_is_not_run_under_the_new_key(folder)
 
 
 @pytest.mark.parametrize("place", [{"workers": 2}, {"scheduler": "local", "workers": 1}], ids=["local", "dask"])
-def test_workers_import_the_module_and_refuse_other_code(folder, place):
+def test_workers_import_the_module_and_give_the_same_numbers(folder, place):
     fresh("own_mine")
     here = steering.sweep(SWEEP, "a", workers=0)
     there = steering.sweep(SWEEP, "b", **place)
@@ -312,7 +314,9 @@ def test_a_module_that_starts_a_sweep_is_told_to_wait(folder):
 
 def run(folder, *arguments, code=0):
     environment = {**os.environ, "PYTHONPATH": PATH}
-    done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -324,7 +328,9 @@ def test_a_stranger_edits_the_formula_and_gets_new_numbers(own_code):
     (own_code / "sweep.toml").write_text(TOML)
     tool = (sys.executable, "-m", "steering")
     sweep = (*tool, "sweep", "sweep.toml", "--out", "out", "--import", "own_mine", "--workers", "2")
-    assert "lazy" in run(own_code, *tool, "run", "pair", "--agent", "lazy", "-t", "10", "-k", "2", "--import", "own_mine")
+    assert "lazy" in run(
+        own_code, *tool, "run", "pair", "--agent", "lazy", "-t", "10", "-k", "2", "--import", "own_mine"
+    )
     assert "30 of 30 cells done (30 now)" in run(own_code, *sweep)
     before = steering.load(own_code / "out").finals
     write(own_code, action=1)
@@ -333,7 +339,6 @@ def test_a_stranger_edits_the_formula_and_gets_new_numbers(own_code):
     assert "has changed since" in run(own_code, *tool, "status", "out")
     shown = run(own_code, *sweep)
     assert "30 of 30 cells done (25 now)" in shown
-    assert "10 cells are computed anew: the code of environment 'pair' and the code of agent 'lazy' changed" not in shown
     assert "5 cells are computed anew: the code of agent 'lazy' changed." in shown
     assert "older code: 25 cells" in run(own_code, *tool, "status", "out")
     after = steering.load(own_code / "out").finals
