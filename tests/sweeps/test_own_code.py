@@ -289,9 +289,9 @@ def test_modules_of_the_current_folder_are_found_and_a_hint_says_where_others_ar
             import_all([name])
         assert "\n" not in str(caught.value)
     monkeypatch.chdir(own_code / "sub")
+    sys.path.remove(str(own_code))
+    del sys.modules["own_near"]
     with pytest.raises(InvalidOption, match=r"it is in \.\.: run there"):
-        sys.path.remove(str(own_code))
-        del sys.modules["own_near"]
         import_all(["own_near"])
 
 

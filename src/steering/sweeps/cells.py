@@ -32,7 +32,6 @@ from steering.mdp.tabular import SMALL_ENTRIES
 from steering.sweeps.store.plans import Seeds, canonical
 from steering.sweeps.store.schema import KEY_BYTES, SCHEMA_VERSION
 
-
 ADDED = {"replan": "every"}
 """Options that came later, with the value that means what was done before: it is not in keys, which stay valid."""
 
