@@ -257,7 +257,7 @@ def test_a_small_ladder_runs(tmp_path: Path, monkeypatch) -> None:
 def test_a_ladder_reads_its_own_runs_only(tmp_path: Path, monkeypatch) -> None:
     tasks = (Task("DeepSea 4", ("deepsea:4",), steps=60, seeds=18),)
     ladder.run_ladder(runs_in(tmp_path / "old"), tasks)
-    monkeypatch.setitem(SteeringOptions.presets["paper"], "draws", 3)
+    monkeypatch.setitem(SteeringOptions.presets["paper"], "info_weight", 0.1)
     fewer = (dataclasses.replace(tasks[0], seeds=12),)
     again = ladder.run_ladder(runs_in(tmp_path / "old"), fewer)
     pd.testing.assert_frame_equal(again, ladder.run_ladder(runs_in(tmp_path / "new"), fewer))
