@@ -72,6 +72,20 @@ def test_merged_shards_stay_within_the_bound_of_reading(tmp_path, bound):
     assert_same(before, tables_of(tmp_path))
 
 
+def test_no_more_than_the_bound_is_held_while_merging(tmp_path, bound, monkeypatch):
+    directory, _ = fill(tmp_path, 3, 70)
+    real, held = Store._merge_parts, []
+
+    def merge_parts(self, parts, tables):
+        held.append(sum(schema.size_of((self.shards / name).read_bytes()) for name in parts))
+        return real(self, parts, tables)
+
+    monkeypatch.setattr(Store, "_merge_parts", merge_parts)
+    directory.merge()
+    assert len(held) > 3
+    assert max(held) <= bound
+
+
 def test_merged_shards_that_are_full_are_not_merged_again(tmp_path, bound, monkeypatch):
     directory, keys = fill(tmp_path, 3, 70)
     directory.merge()
