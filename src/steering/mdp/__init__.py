@@ -5,7 +5,7 @@ from steering.mdp.finite_horizon import FiniteSolution, backward_induction, eval
 from steering.mdp.io import load, save
 from steering.mdp.long_run import average_reward, expected_reward_curve, expected_total_reward, gain
 from steering.mdp.lp import linear_program
-from steering.mdp.planning import Solution, modified_policy_iteration, policy_iteration, value_iteration
+from steering.mdp.planning import Solution, modified_policy_iteration, policy_iteration, solve, value_iteration
 from steering.mdp.tabular import TabularMDP
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "policy_chain",
     "policy_iteration",
     "save",
+    "solve",
     "value_iteration",
 ]
