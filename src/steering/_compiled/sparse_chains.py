@@ -11,8 +11,11 @@ import numpy as np
 from steering._compiled._jit import jit
 from steering._compiled.sparse_planning import CYCLE, _jump
 
-SETTLED = 8.881784197001252e-16
-"""A sweep that changes nothing by more than this, relative to the largest entry, ends the iteration: 4 ulp."""
+SETTLED = 4.44e-16
+"""Changes to come that add up to no more than this, relative to the largest entry, end the iteration."""
+
+NOISE = 3.6e-15
+"""A change of at most this size that does not shrink any more is rounding."""
 
 
 @jit
@@ -36,24 +39,37 @@ def sweep(rows, c, discount, x, order):
 
 
 @jit
+def _settled(change, before, size):
+    """Whether the sum of all changes to come is below rounding, or rounding is all that is left.
+
+    Over a cycle of sweeps the change went from `before` to `change`, by a factor rho a sweep: what is to come is
+    change rho / (1 - rho).
+    """
+    if change == 0.0:
+        return True
+    if not np.isfinite(before):
+        return False
+    if change >= before:
+        return change <= NOISE * size
+    rho = (change / before) ** (1.0 / CYCLE)
+    return change * rho <= SETTLED * size * (1.0 - rho)
+
+
+@jit
 def solve_by_sweeps(rows, c, discount, x, order, max_sweeps):
     """Iterate `sweep` from x (overwritten) until nothing changes; returns whether it came to that."""
     scratch = np.empty((2, x.shape[0]))
-    best = np.inf
+    before = np.inf
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
             scratch[place, :] = x
         change = sweep(rows, c, discount, x, order)
-        size = np.abs(x).max()
-        if change <= SETTLED * size:
-            return True
-        if place == 1:
-            if change > 1e-13 * size:
-                _jump(x, scratch)
-            elif change >= 0.5 * best:  # nothing but rounding is left
+        if place == 1 or change == 0.0:
+            if _settled(change, before, np.abs(x).max()):
                 return True
-            best = change
+            before = change
+            _jump(x, scratch)
     return False
 
 
@@ -62,15 +78,17 @@ def stationary_by_sweeps(rows, x, order, max_sweeps):
     """Stationary distribution x = M x of an irreducible chain, M its transposed rows; normalised after each sweep."""
     zero = np.zeros(x.shape[0])
     scratch = np.empty((2, x.shape[0]))
+    before = np.inf
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
             scratch[place, :] = x
         change = sweep(rows, zero, 1.0, x, order)
         x /= x.sum()
-        if change <= SETTLED * x.max():
-            return True
-        if place == 1 and change > 1e-13 * x.max():
+        if place == 1 or change == 0.0:
+            if _settled(change, before, x.max()):
+                return True
+            before = change
             _jump(x, scratch)
             x[:] = np.maximum(x, 0.0)
             x /= x.sum()

@@ -15,10 +15,7 @@ from steering import _memory
 from steering._compiled import sparse_chains, sparse_planning
 from steering._types import Floats, Ints
 from steering.errors import NotAvailable
-from steering.mdp.tabular import TabularMDP
-
-DENSE_PLANNING = 2**15
-"""Entries S A S up to which a sparse MDP is planned with dense arrays."""
+from steering.mdp.tabular import DENSE_PLANNING, TabularMDP
 
 MAX_SWEEPS = 2000
 """Sweeps after which a linear system is factorised instead (sparse LU)."""

@@ -101,8 +101,14 @@ class SparseTable:
         return np.asarray(r, dtype=np.float64).reshape(S, A)
 
     def dense(self, values: Floats) -> Floats:
-        """An array (S, A, S) with the given value at every transition and zero elsewhere."""
+        """An array (S, A, S) of probabilities, means or deviations; zero in rows without transitions.
+
+        What is stored once or by row fills whole rows; what is stored by transition is zero where there is none.
+        """
         S, A = self.shape
+        if values.size != self.size:
+            rows = np.where(np.diff(self.offsets) > 0, values, 0.0)
+            return np.repeat(rows, S).reshape(S, A, S)
         full = np.zeros(S * A * S)
         full[np.repeat(np.arange(S * A), np.diff(self.offsets)) * S + self.successors] = values
         return full.reshape(S, A, S)
