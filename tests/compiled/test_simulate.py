@@ -1,5 +1,7 @@
 """The compiled simulator: rows, frequencies, rewards, starts, and trajectories that no cutting changes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from steering._compiled import simulate
 from steering.mdp import TabularMDP
-from steering.mdp.simulator import Simulator, tables_of
+from steering.mdp.simulator import Simulator, tables_of, watch_nothing
 from steering.runs.seeds import environment_streams
 
 
@@ -163,9 +165,7 @@ def test_noisy_values_without_noise_follow_the_greedy_policy(layers: int) -> Non
     greedy = mean.argmax(axis=-1)
     one, two = simulator(mdp, 4), simulator(mdp, 4)
     one.follow(greedy, 4)
-    noise, out = two.window(4)
-    simulate.follow_noisy_values(
-        two.tables, mean, np.zeros_like(mean), np.ones((4, 3), bool), 0, noise, np.ones((4, 3)), *out
-    )
+    values = (mean, np.zeros_like(mean), np.ones((4, 3), bool), np.ones((4, 3)), 0, watch_nothing())
+    two.advance(partial(simulate.follow_noisy_values, two.tables, *values), 4)
     np.testing.assert_array_equal(one.actions, two.actions)
     np.testing.assert_array_equal(one.rewards, two.rewards)

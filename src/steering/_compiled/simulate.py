@@ -5,11 +5,19 @@ one after the other (row s * A + a), ``mean, std`` the rewards of those transiti
 sparse table of one MDP give the same simulator, hence the same runs. All randomness comes in as arrays: one uniform for
 every transition and one standard normal for every reward, so that a trajectory does not depend on how it is cut into
 calls.
+
+A memory decides when to stop before the last step: ``visits, limits, seen, clock``. ``visits`` (S, A) counts, and a
+plan is due when a pair reaches its ``limits``, when an outcome comes that is not among those ``seen`` (a hash table of
+the numbers of cells (s, a, s'), so that it grows with what was seen and not with S), or when time is up: ``clock`` is
+(steps since the last plan, the most there may be, whether a plan is due, number of outcomes seen). An empty ``seen`` is
+not looked at; with empty ``visits`` nothing is, and all steps are made.
 """
 
 import numpy as np
 
 from steering._compiled._jit import jit
+
+SPREAD = -7046029254386353131  # 2^64 / golden ratio, as a signed number: neighbours go far apart
 
 
 @jit
@@ -43,19 +51,64 @@ def step(simulator, s, a, u, z):
 
 
 @jit
-def follow_policy(simulator, policy, s, noise, states, actions, rewards, successors):
-    """Follow a table policy (layers, S) for len(states) steps; one layer means stationary. Returns the last state."""
+def find(seen, key):
+    """Place of a number in a hash table whose size is a power of two: where it is, or the free place (-1) for it."""
+    h = key * SPREAD  # wraps
+    last = seen.shape[0] - 1
+    place = (h ^ (h >> 32)) & last
+    while seen[place] != key and seen[place] != -1:
+        place = (place + 1) & last
+    return place
+
+
+@jit
+def rehash(old, new):
+    """Put the numbers of one hash table into a larger one."""
+    for key in old:
+        if key != -1:
+            new[find(new, key)] = key
+
+
+@jit
+def note(memory, s, a, y):
+    """Take one transition into the memory; whether a plan is due, by this transition or by an earlier one."""
+    visits, limits, seen, clock = memory
+    if visits.shape[0] == 0:
+        return False
+    visits[s, a] += 1
+    clock[0] += 1
+    if visits[s, a] >= limits[s, a] or clock[0] >= clock[1]:
+        clock[2] = 1
+    if seen.shape[0] > 0:
+        key = (s * visits.shape[1] + a) * visits.shape[0] + y
+        place = find(seen, key)
+        if seen[place] == -1:
+            seen[place] = key
+            clock[3] += 1
+            clock[2] = 1
+    return clock[2] == 1
+
+
+@jit
+def follow_policy(simulator, policy, first, memory, s, noise, states, actions, rewards, successors):
+    """Follow a table policy (layers, S) for len(states) steps or until a plan is due.
+
+    One layer means stationary; else the first step is that of layer `first`. Returns the number of steps made and the
+    last state.
+    """
     u, z = noise
     layers = policy.shape[0]
     for t in range(states.shape[0]):
-        a = policy[t if layers > 1 else 0, s]
+        a = policy[first + t if layers > 1 else 0, s]
         y, r = step(simulator, s, a, u[t], z[t])
         states[t] = s
         actions[t] = a
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+        if note(memory, states[t], a, y):
+            return t + 1, s
+    return states.shape[0], s
 
 
 @jit
@@ -73,12 +126,17 @@ def noisy_argmax(mean, scale, mask, noise):
 
 
 @jit
-def follow_noisy_values(simulator, mean, scale, mask, s, noise, dither, states, actions, rewards, successors):
-    """Act by a fresh normal draw of the values at every step (UBE, moment matching); tables are (layers, S, A)."""
+def follow_noisy_values(
+    simulator, mean, scale, mask, dither, first, memory, s, noise, states, actions, rewards, successors
+):
+    """Act by a fresh normal draw of the values at every step (UBE, moment matching); tables are (layers, S, A).
+
+    Otherwise as `follow_policy`.
+    """
     u, z = noise
     layers = mean.shape[0]
     for t in range(states.shape[0]):
-        h = t if layers > 1 else 0
+        h = first + t if layers > 1 else 0
         a = noisy_argmax(mean[h, s], scale[h, s], mask[s], dither[t])
         y, r = step(simulator, s, a, u[t], z[t])
         states[t] = s
@@ -86,4 +144,6 @@ def follow_noisy_values(simulator, mean, scale, mask, s, noise, dither, states, 
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+        if note(memory, states[t], a, y):
+            return t + 1, s
+    return states.shape[0], s

@@ -1,4 +1,4 @@
-"""Environments: the paper's, two classics, any Gymnasium environment with finite spaces, and your own MDP."""
+"""Environments: the paper's, classics of exploration, any finite Gymnasium environment, and your own MDP."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steering.envs.base import Environment
+    from steering.envs.chain import dearden_chain
     from steering.envs.deepsea import deep_sea
+    from steering.envs.entries import register_env
     from steering.envs.griddeepsea import grid_deep_sea
     from steering.envs.gym_env import TabularEnv
     from steering.envs.gym_import import estimate_mdp, from_gym
+    from steering.envs.lazychain import lazy_chain
     from steering.envs.live import LiveGym
+    from steering.envs.lock import combination_lock
+    from steering.envs.loop import dearden_loop
     from steering.envs.priormdp import prior_mdp, sample_prior_mdp
     from steering.envs.registration import register_all
     from steering.envs.registry import EnvInfo, list_envs, make_env
@@ -24,14 +29,19 @@ _HOMES = {
     "Environment": "steering.envs.base",
     "LiveGym": "steering.envs.live",
     "TabularEnv": "steering.envs.gym_env",
+    "combination_lock": "steering.envs.lock",
+    "dearden_chain": "steering.envs.chain",
+    "dearden_loop": "steering.envs.loop",
     "deep_sea": "steering.envs.deepsea",
     "estimate_mdp": "steering.envs.gym_import",
     "from_gym": "steering.envs.gym_import",
     "grid_deep_sea": "steering.envs.griddeepsea",
+    "lazy_chain": "steering.envs.lazychain",
     "list_envs": "steering.envs.registry",
     "make_env": "steering.envs.registry",
     "prior_mdp": "steering.envs.priormdp",
     "register_all": "steering.envs.registration",
+    "register_env": "steering.envs.entries",
     "river_swim": "steering.envs.riverswim",
     "sample_prior_mdp": "steering.envs.priormdp",
     "wide_narrow": "steering.envs.widenarrow",
@@ -42,14 +52,19 @@ __all__ = [
     "Environment",
     "LiveGym",
     "TabularEnv",
+    "combination_lock",
+    "dearden_chain",
+    "dearden_loop",
     "deep_sea",
     "estimate_mdp",
     "from_gym",
     "grid_deep_sea",
+    "lazy_chain",
     "list_envs",
     "make_env",
     "prior_mdp",
     "register_all",
+    "register_env",
     "river_swim",
     "sample_prior_mdp",
     "wide_narrow",

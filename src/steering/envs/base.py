@@ -47,7 +47,7 @@ class Environment:
     horizon
         Steps of an episode; None is the continuing setting.
     replan_every
-        Steps between two plans of a model-based agent; S + 1 by default.
+        Steps between two plans of a model-based agent, at most (some plan earlier); S + 1 by default.
     max_iterations
         Cap on the sweeps of policy iteration; 2 S by default.
     make_gym
