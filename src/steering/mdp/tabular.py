@@ -32,6 +32,9 @@ SMALL_ENTRIES = 2**22
 DENSE_ENTRIES = 2**13
 """Entries S A S up to which an environment built from transitions is kept dense: it costs nothing there."""
 
+DENSE_PLANNING = 2**15
+"""Entries S A S up to which a sparse MDP is planned with dense arrays, with the bits that they always gave."""
+
 _ARRAYS = ("P", "reward_mean", "reward_std")
 _SHARED = ("mask", "start", "state_names", "action_names")
 
@@ -324,7 +327,7 @@ class TabularMDP:
     @cached_property
     def rewards(self) -> Floats:
         """Expected reward r(s, a) = sum over s' of P(s'|s, a) reward_mean(s, a, s'), shape (S, A)."""
-        if self._sparse is not None:
+        if self._sparse is not None and self.entries > DENSE_PLANNING:
             r = self._sparse.expected_rewards()
         else:
             r = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
@@ -332,12 +335,12 @@ class TabularMDP:
         return r
 
     def to_dense(self) -> TabularMDP:
-        """The same MDP with dense arrays; refused when they do not fit into memory."""
+        """The same MDP with dense arrays (`SparseTable.dense`); refused when they do not fit into memory."""
         if self._sparse is None:
             return self
         require_dense("an MDP", self.n_states, self.n_actions)
         table = self._sparse
-        parts = (table.probabilities, table.spread(table.mean), table.spread(table.std))
+        parts = (table.probabilities, table.mean, table.std)
         return self._with(dict(zip(_ARRAYS, (table.dense(part) for part in parts), strict=True)), None)
 
     def to_sparse(self) -> TabularMDP:
