@@ -40,7 +40,7 @@ def curves(
 
 
 def rows_of(panel: str, agent: str, x: NDArray[Any], heights: Floats) -> pd.DataFrame:
-    """Rows of one curve: mean over runs and its 95 % bootstrap band at every x."""
+    """Rows of one curve: mean over runs and its 95 % band at every x."""
     mean, low, high = curve_interval(heights)
     frame = {"panel": panel, "agent": agent, "seeds": len(heights)}
     return pd.DataFrame({**frame, "x": x, "mean": mean, "low": low, "high": high})
@@ -136,7 +136,8 @@ def _agent(agent: str, rows: pd.DataFrame, hidden: Sequence[str]) -> dict[str, A
 
 def series(name: str, rows: pd.DataFrame, colour: str, dash: str = "", *, hidden: bool = False) -> dict[str, Any]:
     """One line of an interactive chart, from columns x, mean, low and high (no band without the last two)."""
-    columns = [column for column in ("x", "mean", "low", "high") if column in rows]
+    columns = [column for column in ("x", "mean") if column in rows]
+    columns += [column for column in ("low", "high") if column in rows and rows[column].notna().any()]
     values = {column: short(rows[column]) for column in columns}
     return {"name": name, "colour": colour, "dash": dash, "hidden": hidden, **values}
 

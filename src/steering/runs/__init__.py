@@ -1,6 +1,7 @@
 """What happens in one comparison: running seeds, recording, regret, intervals, its table and its figure."""
 
 from steering.runs.bayesian import BayesianRegret, bayesian_regret
+from steering.runs.comparison import Comparison
 from steering.runs.files import write_tables
 from steering.runs.results import Diagnostics, QSnapshots, RunResults
 from steering.runs.runner import Interrupted, run
@@ -8,6 +9,7 @@ from steering.runs.statistics import curve_interval, mean_interval
 
 __all__ = [
     "BayesianRegret",
+    "Comparison",
     "Diagnostics",
     "Interrupted",
     "QSnapshots",

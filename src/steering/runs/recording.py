@@ -30,6 +30,8 @@ class Oracle:
     Q: Floats
     expected: Floats
     """Expected reward of each step, (T,)."""
+    random_total: float
+    """Expected total reward of the policy that takes every allowed action equally often."""
 
 
 @dataclass(frozen=True)

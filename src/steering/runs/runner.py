@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from steering.envs import Environment, LiveGym, make_env
 from steering.errors import InvalidOption
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, Tables, tables_of
+from steering.runs.comparison import Comparison
 from steering.runs.recording import Oracle, Recorder, Wanted, collect
 from steering.runs.results import RunResults
 from steering.runs.seeds import checked_seeds, environment_streams, stream
@@ -37,9 +38,17 @@ LEARNING_BLOCK = 1024
 """Steps that an agent without plans makes at once; any value gives the same numbers."""
 
 
+@overload
+def run(env: Any, agent: str | Agent, **settings: Any) -> RunResults: ...
+
+
+@overload
+def run(env: Any, agent: Sequence[str | Agent], **settings: Any) -> Comparison: ...
+
+
 def run(
     env: Any,
-    agent: str | Agent,
+    agent: str | Agent | Sequence[str | Agent],
     *,
     steps: int = 5000,
     seeds: int | Iterable[int] = 10,
@@ -48,8 +57,8 @@ def run(
     snapshots: int = 20,
     progress: Progress | None = None,
     **options: Any,
-) -> RunResults:
-    """Run an agent on an environment, once for each seed.
+) -> RunResults | Comparison:
+    """Run an agent on an environment, once for each seed; or several, to compare them.
 
     Parameters
     ----------
@@ -57,7 +66,7 @@ def run(
         Anything `make_env` takes: text such as ``"deepsea:15"``, a `TabularMDP`, an `Environment`, a Gymnasium
         environment.
     agent
-        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent.
+        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent; or a list of them, which meet the same noise.
     steps
         Number of steps T of each run.
     seeds
@@ -70,22 +79,27 @@ def run(
     snapshots
         Number of beliefs about Q to keep with ``record="q_posterior"``.
     progress
-        Called as progress(finished seeds, all seeds).
+        Called as progress(finished runs, all runs).
     options
-        Options of the agent, as for `make_agent`.
+        Options of the agent, or of every one of the list, as for `make_agent`.
 
     Returns
     -------
     RunResults
+        Or, for a list of agents, a `Comparison`. Both have `table`, `summary` and `plot`.
 
     Examples
     --------
     >>> results = run("deepsea:4", "psrl", steps=200, seeds=3)
     >>> results.regret_curve().shape
     (3, 200)
+    >>> run("deepsea:4", ["psrl", "ids"], steps=200, seeds=3).agents
+    ('psrl', 'ids')
     """
     environment = make_env(env)
-    learner = make_agent(agent, **options)
+    several = isinstance(agent, list | tuple)
+    learners = [make_agent(one, **options) for one in (agent if several else [agent])]
+    refuse_twice(learners)
     whole("steps", steps, 1)
     whole("windows", windows, 1)
     whole("snapshots", snapshots, 1)
@@ -100,27 +114,42 @@ def run(
         environment.horizon,
         environment.max_iterations,
     )
-    refuse_too_long(steps, len(chosen))
+    total = len(learners) * len(chosen)
+    refuse_too_long(steps, total)
     world = _World(environment, steps)
-    runs: list[_Run] = []
-    try:
-        for seed in chosen:
-            runs.append(_one_run(world, learner, problem, seed, edges, wanted))
-            if progress is not None:
-                progress(len(runs), len(chosen))
-    except KeyboardInterrupt:
-        if not runs:
-            raise
-        finished = _collect(environment, learner, chosen[: len(runs)], world, runs, edges)
-        raise Interrupted(finished) from None
-    return _collect(environment, learner, chosen, world, runs, edges)
+    finished: list[RunResults] = []
+    for learner in learners:
+        runs: list[_Run] = []
+        try:
+            for seed in chosen:
+                runs.append(_one_run(world, learner, problem, seed, edges, wanted))
+                if progress is not None:
+                    progress(len(finished) * len(chosen) + len(runs), total)
+        except KeyboardInterrupt:
+            if runs:
+                finished.append(_collect(environment, learner, chosen[: len(runs)], world, runs, edges))
+            if not finished:
+                raise
+            raise Interrupted(Comparison(finished) if several else finished[0]) from None
+        finished.append(_collect(environment, learner, chosen, world, runs, edges))
+    return Comparison(finished) if several else finished[0]
+
+
+def refuse_twice(learners: Sequence[Agent]) -> None:
+    """Refuse to compare an agent with itself, before anything is run."""
+    names = [describe_agent(learner) for learner in learners]
+    if not names:
+        raise InvalidOption("a comparison needs at least one agent.")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InvalidOption(f"agent '{name}' is given twice; runs with the same seeds are identical, so keep one.")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `run`; `results` holds the seeds that were finished."""
+    """Ctrl-C during `run`; `results` holds what was finished: some seeds, in a comparison of some agents."""
 
-    def __init__(self, results: RunResults) -> None:
-        super().__init__(f"{len(results.seeds)} seeds were finished")
+    def __init__(self, results: Any) -> None:
+        super().__init__("interrupted; what was finished is in `results`")
         self.results = results
 
 
@@ -148,15 +177,19 @@ class _Run:
 
 
 def solve_oracle(mdp: TabularMDP, discount: float, horizon: int | None, steps: int) -> Oracle:
-    """Optimal policy with layers (1 or H), its V and Q with layers, and its expected reward in every step."""
+    """Optimal policy with layers (1 or H), its V and Q with layers, its expected rewards and those of a random one."""
+    uniform = mdp.allowed / mdp.allowed.sum(axis=1, keepdims=True)
     if horizon is None:
         solution = planners.policy_iteration(mdp, discount)
         expected = planners.expected_reward_curve(mdp, solution.policy, steps)
-        return Oracle(solution.policy[None], solution.V[None], solution.Q[None], expected)
+        random_total = planners.expected_total_reward(mdp, uniform, steps)
+        return Oracle(solution.policy[None], solution.V[None], solution.Q[None], expected, random_total)
     finite = planners.backward_induction(mdp, horizon, discount)
-    occupancy = planners.occupancy_finite(mdp, finite.policy, horizon)
-    episode = np.einsum("hsa,sa->h", occupancy, mdp.rewards)
-    return Oracle(finite.policy, finite.V, finite.Q, np.resize(episode, steps))
+    expected, random = (
+        np.resize(np.einsum("hsa,sa->h", planners.occupancy_finite(mdp, policy, horizon), mdp.rewards), steps)
+        for policy in (finite.policy, uniform)
+    )
+    return Oracle(finite.policy, finite.V, finite.Q, expected, float(random.sum()))
 
 
 def _one_run(world: _World, agent: Agent, problem: Problem, seed: int, edges: Ints, wanted: Wanted) -> _Run:
@@ -272,6 +305,7 @@ def _collect(
         expected_rewards=np.array([one.expected for one in runs]) if known else None,
         oracle_rewards=np.array([one.oracle for one in runs]) if known else None,
         oracle_expected=world.oracle.expected if world.oracle is not None else None,
+        random_total=world.oracle.random_total if world.oracle is not None else None,
         visits=np.array([one.visits for one in runs]),
         windows=edges,
         seconds=np.array([one.seconds for one in runs]),

@@ -142,7 +142,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
         draw_scan(axes, part)
     figure.suptitle(
         f"Bayesian regret around S = 4, A = 2, H = 5, K = {scale.episodes} ({scale.name}: {scale.mdps} MDPs; "
-        "bands and bars: 95 % bootstrap over MDPs)",
+        "bands and bars: 95 % interval over MDPs)",
         fontsize="medium",
     )
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
@@ -152,7 +152,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
 def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Over episodes and the scans, interactive."""
     size = f"{scale.name}: {scale.mdps} MDPs, {scale.episodes} episodes"
-    band = "95 % bootstrap interval over MDPs"
+    band = "95 % interval over MDPs"
     options: dict[str, Any] = {"ylabel": "Bayesian regret (reward units)", "size": size, "band": band, "log": "xy"}
     curves = panels.chart(tables["curves"], TITLE, xlabel="episodes K", **options)
     curves["panels"][0]["series"].append(panels.reference(SLOPE, *bound_line(tables["curves"], "K")))

@@ -41,7 +41,7 @@ def data(source: Source) -> Tables:
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """Two panels."""
-    title = f"DeepSea with dense and sparse rewards ({scale.remark()}; band: 95 % bootstrap of the mean)"
+    title = f"DeepSea with dense and sparse rewards ({scale.remark()}; band: 95 % interval of the mean)"
     return {"dense_sparse": panels.sheet(tables["curves"], title, columns=2, width=4.6, share_y=True)}
 
 

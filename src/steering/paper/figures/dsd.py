@@ -91,7 +91,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
         label = looks.label(VARIANTS[variant]).replace("STEERING, ", "")
         grid[row, 0].set_ylabel(f"{label}\nD(s, a)")
     seeds = int(table["seeds"].max())
-    title = f"Stein information D(s, a) on DeepSea ({scale.remark(seeds)}; band: 95 % bootstrap of the mean)"
+    title = f"Stein information D(s, a) on DeepSea ({scale.remark(seeds)}; band: 95 % interval of the mean)"
     figure.suptitle(title, fontsize="medium")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="lower center", ncols=2, frameon=False)
     return {"dsd": figure}

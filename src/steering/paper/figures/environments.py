@@ -46,7 +46,7 @@ def data(source: Source) -> Tables:
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """Two panels."""
-    title = f"WideNarrow and PriorMDP ({scale.remark()}; band: 95 % bootstrap of the mean)"
+    title = f"WideNarrow and PriorMDP ({scale.remark()}; band: 95 % interval of the mean)"
     table: pd.DataFrame = tables["curves"]
     figure = panels.sheet(table, title, ylabel=panels.RAW, columns=2, width=4.6)
     for axes, (_, part) in zip(figure.axes, table.groupby("panel", sort=False), strict=True):

@@ -56,7 +56,7 @@ def data(source: Source) -> Tables:
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """Two panels."""
-    title = f"DeepSea {N} under two prior beliefs ({scale.remark()}; band: 95 % bootstrap of the mean)"
+    title = f"DeepSea {N} under two prior beliefs ({scale.remark()}; band: 95 % interval of the mean)"
     return {"prior_belief": panels.sheet(tables["curves"], title, columns=2, width=4.6, share_y=True)}
 
 

@@ -61,7 +61,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
     draw(axes, tables["curves"])
-    axes.set_title(f"PSRL on DeepSea N ({scale.remark()}; band: 95 % bootstrap of the mean)", fontsize="medium")
+    axes.set_title(f"PSRL on DeepSea N ({scale.remark()}; band: 95 % interval of the mean)", fontsize="medium")
     return {"psrl_sparsity": figure}
 
 

@@ -133,7 +133,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     right.set_title(f"runs on DeepSea {N} ({scale.remark(int(runs['seeds'].max()))})", fontsize="medium")
     right.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16))
     figure.suptitle(
-        f"Decay of the Stein discrepancy ({scale.name}; band: 95 % bootstrap of the mean, left over {REPETITIONS} "
+        f"Decay of the Stein discrepancy ({scale.name}; band: 95 % interval of the mean, left over {REPETITIONS} "
         "repetitions, right over seeds)",
         fontsize="medium",
     )
@@ -149,7 +149,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
         lines.append(panels.series(style["label"], part, style["color"], looks.DASHES[style["linestyle"]]))
     lines.append(panels.reference(SLOPE, *slope_line(table, first_sound(table))))
     size = f"{REPETITIONS} repetitions in every size"
-    band = f"95 % bootstrap interval of the mean over {REPETITIONS} repetitions"
+    band = f"95 % interval of the mean over {REPETITIONS} repetitions"
     rows = panels.chart(gained.iloc[:0], "One row", xlabel="samples", ylabel="DSD", size=size, band=band, log="xy")
     rows["panels"] = [{"title": "one row, sampled n times", "series": lines}]
     size = scale.remark(int(gained["seeds"].max()))

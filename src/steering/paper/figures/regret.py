@@ -39,7 +39,7 @@ def data(source: Source) -> Tables:
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     """Three panels."""
-    title = f"DeepSea at three levels of sparsity ({scale.remark()}; band: 95 % bootstrap of the mean)"
+    title = f"DeepSea at three levels of sparsity ({scale.remark()}; band: 95 % interval of the mean)"
     return {"regret": panels.sheet(tables["curves"], title, share_y=True)}
 
 

@@ -111,7 +111,8 @@ def draw(axes: Axes, regret: pd.DataFrame, theory: pd.DataFrame) -> None:
         axes.axvline(
             line["mean"], color="#555555", linestyle=style["linestyle"], linewidth=1.2, label=_name(str(agent))
         )
-        axes.axvspan(line["low"], line["high"], color="#555555", alpha=0.12, linewidth=0)
+        if np.isfinite(line["low"]):
+            axes.axvspan(line["low"], line["high"], color="#555555", alpha=0.12, linewidth=0)
     axes.set_xscale("log")
     axes.set_xlabel("weight of the Stein information, lambda")
     axes.set_ylabel("regret / oracle's total reward")
@@ -129,7 +130,7 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     axes = figure.add_subplot()
     draw(axes, tables["regret"], tables["theory"])
     size = scale.remark(scale.trace_seeds)
-    axes.set_title(f"DeepSea {N} ({size}; bars and bands: 95 % bootstrap of the mean)", fontsize="medium")
+    axes.set_title(f"DeepSea {N} ({size}; bars and bands: 95 % interval of the mean)", fontsize="medium")
     return {"weight": figure}
 
 

@@ -12,7 +12,7 @@ from steering._files import write_atomically
 from steering.paper.studies.design import OURS, Design
 from steering.paper.studies.verdicts import VERDICTS
 from steering.runs.drawing import new_figure, save_figure
-from steering.runs.intervals import Interval, interval_of_mean
+from steering.runs.statistics import Interval, interval_of_mean
 from steering.runs.style import LABELS, colour
 
 MARKS = {"better": "+", "tied": "=", "worse": "-", "too few": "?"}
@@ -47,7 +47,8 @@ def _matrix(design: Design, finals: pd.DataFrame, table: pd.DataFrame) -> str:
     known = {(row["cell"], row["family"]): row for row in table.to_dict("records")}
     for cell in design.cells:
         mine = interval(finals[(finals["cell"] == cell.name) & (finals["family"] == OURS)])
-        shown = [_pairs(table, cell.name), f"**{_number(mine.mean)}** ({_number(mine.low)} to {_number(mine.high)})"]
+        ends = f" ({_number(mine.low)} to {_number(mine.high)})" if np.isfinite(mine.low) else ""
+        shown = [_pairs(table, cell.name), f"**{_number(mine.mean)}**{ends}"]
         for family in others:
             one = known.get((cell.name, family))
             shown.append(f"{_number(one['theirs'])} {MARKS[one['verdict']]}" if one else "")

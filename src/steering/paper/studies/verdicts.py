@@ -8,8 +8,7 @@ same noise. With d the difference of their scores (theirs - ours; scores are reg
     too few   the interval rests on fewer than `LEAST_VALUES` values (pairs; MDPs, where a class has under 3 for each),
     tied      everything else.
 
-The interval is the bootstrap over pairs, within each MDP where a cell has several, widened to be valid with few pairs
-(`intervals`). The level is 99 % because there are some hundreds of comparisons; the margin, half a percent of the
+The interval is that of `runs.statistics`, over pairs, within each MDP where a cell has several. The level is 99 % because there are some hundreds of comparisons; the margin, half a percent of the
 oracle's reward (of the larger score, where scores are not normalised), keeps differences that nobody would notice from
 being called anything.
 """
@@ -22,8 +21,7 @@ import pandas as pd
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.paper.studies.design import OURS
-from steering.runs.intervals import Interval, interval_of_mean
-from steering.runs.statistics import probability_of_improvement
+from steering.runs.statistics import Interval, interval_of_mean, probability_of_improvement
 
 LEVEL = 0.99
 MARGIN = 0.005
