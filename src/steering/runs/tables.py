@@ -140,8 +140,13 @@ def sentence(row: dict[str, Any]) -> str:
     if row["low"] is not None and math.isfinite(row["low"]):
         text += f" (95 % interval {number(row['low'])} to {number(row['high'])})"
     if math.isfinite(row.get("failed", math.nan)):
-        text += f", score {number(row['score'])}, {row['failed']:.0%} of runs failed".replace("%", " %")
+        text += f", score {number(row['score'])}, {share(row['failed'])} of runs failed"
     return text
+
+
+def share(value: float | None) -> str:
+    """A share as printed tables show it."""
+    return "-" if value is None or not math.isfinite(value) else f"{100 * value:.0f} %"
 
 
 def number(value: float | None) -> str:
