@@ -1,4 +1,4 @@
-"""Fixtures that several folders of tests share; plain helpers stand in `helpers.py`."""
+"""Fixtures that several folders of tests share; plain helpers stand in `support/`."""
 
 from __future__ import annotations
 

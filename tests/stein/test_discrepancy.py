@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import stein_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +14,6 @@ import steering.stein as stein
 from steering.errors import InvalidOption
 from steering.stein.errors import InvalidDistribution, SteinSupportWarning
 from steering.stein.kernels import GramKernel
-
-from . import oracle
 
 quiet = pytest.mark.filterwarnings("ignore::steering.stein.SteinSupportWarning")
 

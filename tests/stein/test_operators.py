@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import stein_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +13,6 @@ from steering.errors import InvalidOption, SteeringError, UnknownName
 from steering.stein.errors import InvalidDistribution
 from steering.stein.operators import OPERATORS as REGISTRY
 from steering.stein.operators import Operator, Reversible, barker, minimum
-
-from . import oracle
 
 
 @given(q=oracle.pmfs(smallest=1e-300), name=st.sampled_from(oracle.OPERATORS), kernel=st.sampled_from(oracle.KERNELS))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from stein_oracle import KERNELS, OPERATORS
 
 import steering.stein as stein
 from steering.errors import InvalidOption
 from steering.stein import InvalidDistribution
-
-from .oracle import KERNELS, OPERATORS
 
 
 def one_by_one(kept: stein.Dictionary, samples: np.ndarray, batch: int) -> list[int]:

@@ -8,14 +8,13 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import stein_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steering.stein as stein
 from steering.errors import InvalidOption
 from steering.stein.errors import InvalidDistribution, SteinSupportWarning
-
-from . import oracle
 
 quiet = pytest.mark.filterwarnings("ignore::steering.stein.SteinSupportWarning")
 EXP_HAMMING = {"exp-hamming": 1.0, "exp-hamming-normalised": 2.0}

@@ -5,11 +5,10 @@ import json
 import os
 
 import pytest
-from engine_helpers import command, faulty
-from typer.testing import CliRunner
+from engine_helpers import call, command, faulty
 
 import steering
-from steering.cli import app, main
+from steering.cli import main
 from steering.errors import SteeringError
 
 SWEEP = """
@@ -26,14 +25,6 @@ def file(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     return path
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result.stdout
 
 
 @pytest.fixture

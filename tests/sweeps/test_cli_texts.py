@@ -8,8 +8,7 @@ import sys
 import time
 
 import pytest
-from engine_helpers import PATH, command, faulty
-from test_cli import call
+from engine_helpers import PATH, call, command, faulty
 
 import steering
 from steering.cli import common

@@ -1,19 +1,15 @@
 """A million cells, on paper: expanded and keyed without being held, and a restart that only looks."""
 
-import sys
 import time
 import tracemalloc
-from pathlib import Path
 
 import pytest
+from store_helpers import shard
 
 import steering
 from steering.sweeps.compute import Failure, Outcome
 from steering.sweeps.engine import _Sizes
 from steering.sweeps.sweep_file import read_sweep
-
-sys.path.insert(0, str(Path(__file__).parent / "store"))
-from store_helpers import shard
 
 WANTED = {
     "environments": [{"name": "priormdp:4,2", "seed": list(range(100))}],

@@ -11,9 +11,12 @@ import sys
 import time
 from pathlib import Path
 
-import steering
+from typer.testing import CliRunner
 
-PLUGIN = Path(__file__).parent / "plugin"
+import steering
+from steering.cli import app
+
+PLUGIN = Path(__file__).parents[1] / "sweeps" / "plugin"
 SOURCE = Path(steering.__file__).parents[1]
 PATH = os.pathsep.join([str(PLUGIN), str(SOURCE)])
 """Where other processes find the package and the faulty environments, wherever they start."""
@@ -21,6 +24,15 @@ PATH = os.pathsep.join([str(PLUGIN), str(SOURCE)])
 
 FAULTY = ("faulty_envs",)
 """What a sweep must import to know them."""
+
+
+def call(*arguments, code=0):
+    """What the command printed; it must end with this code."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.stdout
 
 
 def faulty(fault, **options):
