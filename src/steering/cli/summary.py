@@ -14,7 +14,6 @@ from rich.table import Table
 
 from steering.cli.common import JsonFlag, out, place, print_json, visible
 from steering.errors import InvalidOption
-from steering.runs.tables import number, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,6 +164,8 @@ def _load(directory: Path, env: str | None, agents: list[str] | None) -> Results
 
 
 def _table(title: str, frame: pd.DataFrame) -> Table:
+    from steering.runs.tables import number, share
+
     table = Table(title=title, title_justify="left")
     texts = [name for name in frame if name in ("environment", "agent", "seeds", "environments")]
     for name in texts:

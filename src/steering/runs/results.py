@@ -25,6 +25,7 @@ from steering.runs.tables import POINTS, Tabled, count, sentence, summary_of, th
 
 NORMALISED = (False, True, "oracle", "random")
 
+
 @dataclass(frozen=True)
 class QSnapshots:
     """Beliefs about Q at chosen times: arrays (seeds, times, layers, S, A), NaN where an action is not allowed."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MEASURES = {
     "normalised_regret": "cumulative regret / oracle's total reward",
-    "score": "cumulative regret / (oracle's - random policy's total reward)",
+    "score": "score: cumulative regret / (optimal - random)",
     "realised_regret": "cumulative regret (reward units)",
     "reward": "cumulative reward",
 }

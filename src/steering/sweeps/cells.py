@@ -26,7 +26,7 @@ from steering.agents import Agent, describe_agent
 from steering.envs import Environment
 from steering.errors import InvalidOption
 from steering.sweeps.store.plans import Seeds, canonical
-from steering.sweeps.store.schema import KEY_BYTES, SCHEMA_VERSION
+from steering.sweeps.store.schema import KEY_BYTES, KEY_SCHEMA
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def environment_part(environment: Environment) -> dict[str, Any]:
 def configuration(environment: Mapping[str, Any], agent: Agent, steps: int, record: Record) -> dict[str, Any]:
     """The complete configuration of a group as plain values; `environment` is an `environment_part`."""
     config: dict[str, Any] = {
-        "schema": SCHEMA_VERSION,
+        "schema": KEY_SCHEMA,
         "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),

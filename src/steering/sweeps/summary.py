@@ -37,7 +37,9 @@ from steering.sweeps.store.selection import select
 
 MEASURES = {name: text for name, text in RUN_MEASURES.items() if name != "reward"}
 MEASURES["negative_reward"] = "- cumulative reward"
-INTERVALS = "Intervals: 95 % for means, of the bootstrap for probabilities; failed: share of runs with a score above 0.5"
+INTERVALS = (
+    "Intervals: 95 % for means, of the bootstrap for probabilities; failed: share of runs with a score above 0.5"
+)
 MAX_PAIRS = 200
 COLUMNS = ("final", "area", "score")
 

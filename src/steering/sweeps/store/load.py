@@ -26,14 +26,15 @@ from numpy.typing import NDArray
 
 from steering._files import write_atomically
 from steering._types import Ints
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import InvalidOption, NotAvailable, SteeringError
+from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store.directory import Store, Unreadable
 from steering.sweeps.store.plans import canonical, configuration_id
 from steering.sweeps.store.schema import FINALS, LISTS, SCHEMA, BadShard
 
 ORDER = ("environment", "agent", "steps", "seed")
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
-NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total")
+NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total", "random_gap")
 MAX_ROWS = 1 << 29
 """Most rows of a long table; beyond, read one environment or agent at a time."""
 
@@ -62,8 +63,8 @@ def load(
     return Results(Store(directory), environment, agent)
 
 
-class Results:
-    """Tables of a results directory; see the module's docstring.
+class Results(Tabled):
+    """Tables of a results directory; see the module's docstring. `table`, `summary` and `plot` are as those of a run.
 
     Attributes
     ----------
@@ -80,6 +81,30 @@ class Results:
             if texts is not None:
                 self._keep[column] = [texts] if isinstance(texts, str) else list(texts)
         self._cells: dict[bytes, int] | None = None
+
+    def __repr__(self) -> str:
+        try:
+            finals = self.finals
+        except SteeringError as error:
+            return f"Results: {self.directory} ({error})"
+        parts = (count(finals[name].nunique(), name) for name in ("environment", "agent"))
+        return f"Results: {self.directory}, {count(len(finals), 'run')} ({', '.join(parts)})"
+
+    def table(self) -> pd.DataFrame:
+        """Rows of `finals` that count in comparisons: of each environment, agent and steps those of one configuration.
+
+        See `selection` for which; `steering.sweeps.summary.summarise` says what is left out.
+        """
+        from steering.sweeps.store.selection import select
+
+        return select(self).finals
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each environment and agent: mean of the headline measure with its 95 % interval, score, failed.
+
+        More, such as probabilities of improvement, is in `steering.sweeps.summary.summarise`.
+        """
+        return summary_of(self.table())
 
     def keeps(self, environment: str, agent: str) -> bool:
         """Whether cells of this environment and agent are among those asked for."""
@@ -119,6 +144,7 @@ class Results:
             table[name] = table[name].astype(np.float64)
         table["normalised_regret"] = table["realised_regret"] / table["oracle_total"]
         table["normalised_expected_regret"] = table["expected_regret"] / table["oracle_total"]
+        table["score"] = table["realised_regret"] / table["random_gap"]
         last = ("configuration", "key")
         return table[[*ORDER, *(name for name in table if name not in (*ORDER, *last)), *last]]
 

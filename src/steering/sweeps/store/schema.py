@@ -5,7 +5,7 @@ points, visits, diagnostics and the posterior of Q where they were recorded. One
 one piece: it is in a whole shard or it is nowhere.
 
 The file carries `SCHEMA_VERSION` and the package version in its metadata and nothing else that a reader would act on;
-`read_rows` refuses every file whose columns and types are not exactly those of `SCHEMA`, and every file that claims
+`read_rows` refuses every file whose columns and types are not exactly those of its version, and every file that claims
 more than it may hold, before any data is unpacked.
 """
 
@@ -20,11 +20,20 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from steering._version import __version__
-from steering.errors import NotAvailable, SteeringError
-from steering.runs.results import RunResults
+from steering.errors import SteeringError
+from steering.runs.results import RunResults, known
+from steering.runs.tables import thinned_steps
 from steering.sweeps.store.footer import read_claims
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version of the files that are written; those of older versions are read, without what they do not have."""
+
+KEY_SCHEMA = 1
+"""What the key of a cell says about its row; raised only when older rows are not good enough any more."""
+
+ADDED = {"random_gap": 2}
+"""Columns that shards have from a version on; the rows of older ones hold nothing there."""
+
 KEY_BYTES = 16
 
 MAX_SHARD_BYTES = 1 << 30
@@ -64,6 +73,7 @@ FINALS = (
     "realised_regret",
     "expected_regret",
     "oracle_total",
+    "random_gap",
 )
 
 SCHEMA = pa.schema(
@@ -78,14 +88,20 @@ SCHEMA = pa.schema(
         ("realised_regret", pa.float64()),
         ("expected_regret", pa.float64()),
         ("oracle_total", pa.float64()),
+        ("random_gap", pa.float64()),
         ("config", pa.string()),
         ("version", pa.string()),
         ("seconds", pa.float64()),
         *[(name, pa.list_(kind)) for name, kind in LISTS.items()],
     ]
 )
-LEAVES = [f"{name}.list.element" if name in LISTS else name for name in SCHEMA.names]
-"""Paths of the columns in a file."""
+
+
+def leaves(version: int = SCHEMA_VERSION) -> list[str]:
+    """Paths of the columns in a file."""
+    names = [name for name in SCHEMA.names if ADDED.get(name, 1) <= version]
+    return [f"{name}.list.element" if name in LISTS else name for name in names]
+
 
 METADATA = {b"steering_schema": str(SCHEMA_VERSION).encode()}
 
@@ -96,13 +112,6 @@ class BadShard(SteeringError):
 
 class OtherSchema(BadShard):
     """A file is a shard of another version of this schema, as far as can be told."""
-
-
-def thinned_steps(steps: int, points: int) -> NDArray[np.int64]:
-    """Steps (1, ..., T) at which curves are kept: up to `points` of them, evenly spaced, the last always T."""
-    at = np.linspace(1, steps, min(points, steps)).round().astype(np.int64)
-    at[-1] = steps
-    return np.unique(at)
 
 
 def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int) -> pa.Table:
@@ -131,7 +140,8 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     columns["reward"] = results.rewards.sum(axis=1)
     for name in ("oracle_reward", "realised_regret", "expected_regret"):
         columns[name] = [None] * n
-    columns["oracle_total"] = [_oracle_total(results)] * n
+    columns["oracle_total"] = [known(results.oracle_total)] * n
+    columns["random_gap"] = [known(results.random_gap)] * n
     lists: dict[str, Any] = dict.fromkeys(LISTS)
     lists["curve_step"] = _repeated(at, n)
     lists["curve_reward"] = np.cumsum(results.rewards, axis=1)[:, at - 1]
@@ -157,14 +167,6 @@ def _texts(results: RunResults, config: str) -> dict[str, str]:
 
 def _column(values: Any, kind: pa.DataType) -> pa.Array:
     return values if isinstance(values, pa.Array) else pa.array(values, kind)
-
-
-def _oracle_total(results: RunResults) -> float | None:
-    """The oracle's expected total reward where normalised regret exists, else nothing."""
-    try:
-        return results.oracle_total()
-    except NotAvailable:
-        return None
 
 
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
@@ -232,11 +234,13 @@ def to_bytes(rows: pa.Table) -> bytes:
 def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Rows of a shard, all columns or some; `BadShard` says why a file is not one."""
     try:
-        _check_claims(content)
-        table = pq.ParquetFile(pa.BufferReader(content)).read(
-            columns=None if columns is None else list(columns), use_threads=False
-        )
+        version = _check_claims(content)
         wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
+        present = [name for name in wanted.names if ADDED.get(name, 1) <= version]
+        table = pq.ParquetFile(pa.BufferReader(content)).read(columns=present, use_threads=False)
+        for name in wanted.names:
+            if name not in present:
+                table = table.append_column(name, pa.nulls(table.num_rows, wanted.field(name).type))
         table = table.select(wanted.names).cast(wanted)
         table.validate(full=True)
     except (BadShard, MemoryError):
@@ -246,23 +250,28 @@ def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     return table
 
 
-def _check_claims(content: bytes) -> None:
-    """Refuse a file by its footer alone: other columns, another version, or sizes beyond what a shard may have."""
+def _check_claims(content: bytes) -> int:
+    """Refuse a file by its footer alone: other columns, an unknown version, or sizes beyond what a shard may have.
+
+    Returns the version of its schema.
+    """
     if len(content) > MAX_SHARD_BYTES:
         raise BadShard(f"it has {len(content)} bytes, above the limit of {MAX_SHARD_BYTES}")
     claims = read_claims(content)
-    version = claims.metadata.get(b"steering_schema")
-    if version is None:
+    said = claims.metadata.get(b"steering_schema")
+    if said is None:
         raise BadShard("it was not written by this package")
-    if version != METADATA[b"steering_schema"]:
-        raise OtherSchema(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
+    version = next((one for one in range(1, SCHEMA_VERSION + 1) if said == str(one).encode()), None)
+    if version is None:
+        raise OtherSchema(f"it has schema version {said[:20]!r}, and this package reads 1 to {SCHEMA_VERSION}")
     if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
-    pieces = [chunk[0] for chunk in claims.chunks]
-    if claims.columns != LEAVES or pieces != LEAVES * (len(pieces) // len(LEAVES)):
+    pieces, own = [chunk[0] for chunk in claims.chunks], leaves(version)
+    if claims.columns != own or pieces != own * (len(pieces) // len(own)):
         raise BadShard("its columns are not those of a shard")
     if not 0 < claims.rows <= MAX_SHARD_ROWS:
         raise BadShard(f"it claims {claims.rows} rows")
     unpacked = sum(max(8 * values, unpacked, packed) for _, values, unpacked, packed in claims.chunks)
     if unpacked > MAX_SHARD_BYTES:
         raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_SHARD_BYTES}")
+    return version
