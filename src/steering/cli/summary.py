@@ -189,6 +189,6 @@ def _interval(value: float, low: float, high: float, digits: int) -> str:
 def _improvement(frame: pd.DataFrame) -> Table:
     table = Table("agent", "better than", title="Paired probability of improvement", title_justify="left")
     table.add_column("probability", justify="right")
-    for row in frame.head(SHOWN_PAIRS).itertuples():
-        table.add_row(str(row.agent), str(row.better_than), _interval(row.probability, row.low, row.high, 2))
+    for row in frame.head(SHOWN_PAIRS).to_dict("records"):
+        table.add_row(row["agent"], row["better_than"], _interval(row["probability"], row["low"], row["high"], 2))
     return table

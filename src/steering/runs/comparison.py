@@ -107,6 +107,6 @@ class Comparison(Tabled, Sequence[RunResults]):
         seeds = count(most, "seed") if least == most else f"{least} to {most} seeds"
         head = f"Comparison: {count(len(self), 'agent')} on {self.environment}, {seeds} of {count(self.steps, 'step')}"
         rows = self.summary()
-        shown = [f"{row.agent} {number(row.mean)}" for row in rows.head(SHOWN).itertuples(index=False)]
+        shown = [f"{row['agent']} {number(row['mean'])}" for row in rows.head(SHOWN).to_dict("records")]
         measure = str(rows["measure"].iloc[0]).replace("_", " ")
         return f"{head}\n{measure}: {', '.join(shown)}{', ...' if len(rows) > SHOWN else ''}"

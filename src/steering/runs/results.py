@@ -245,7 +245,7 @@ class RunResults(Tabled):
 
         The headline measure is normalised regret where it exists, else the score, else raw regret, else reward.
         """
-        row: dict[str, Any] = summary_of(self.table()).iloc[0].to_dict()
+        row = {str(name): value for name, value in summary_of(self.table()).iloc[0].to_dict().items()}
         return row | {end: row[end] if np.isfinite(row[end]) else None for end in ("low", "high")}
 
 

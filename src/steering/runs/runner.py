@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -97,8 +97,9 @@ def run(
     ('psrl', 'ids')
     """
     environment = make_env(env)
-    several = isinstance(agent, list | tuple)
-    learners = [make_agent(one, **options) for one in (agent if several else [agent])]
+    several = isinstance(agent, Sequence) and not isinstance(agent, str)
+    agents = cast("Sequence[str | Agent]", agent if several else [agent])
+    learners = [make_agent(one, **options) for one in agents]
     refuse_twice(learners)
     whole("steps", steps, 1)
     whole("windows", windows, 1)

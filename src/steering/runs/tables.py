@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Tabled(ABC):
     def __repr__(self) -> str:
         """One to three lines."""
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the curves, a panel for each environment: mean over seeds and its 95 % interval.
 
         Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def draw(axes: Axes, table: pd.DataFrame) -> None:
     for agent, (colour, line) in style.looks(agents).items():
         rows = table[table["agent"] == agent]
         axes.step(rows["tau"], rows["share"], where="post", color=colour, linestyle=line, label=style.label(agent))
-        band = {"color": colour, "alpha": 0.15, "linewidth": 0}
+        band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
         if rows["low"].notna().any():
             axes.fill_between(rows["tau"], rows["low"], rows["high"], step="post", **band)
     axes.set_xlabel(f"tau: {MEASURES[table.attrs['measure']]}")

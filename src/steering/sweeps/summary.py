@@ -37,9 +37,7 @@ from steering.sweeps.store.selection import select
 
 MEASURES = {name: text for name, text in RUN_MEASURES.items() if name != "reward"}
 MEASURES["negative_reward"] = "- cumulative reward"
-INTERVALS = (
-    "Intervals: 95 % for means, of the bootstrap for probabilities; failed: share of runs with a score above 0.5"
-)
+INTERVALS = "Intervals: 95 % for means, 95 % bootstrap for probabilities; failed: score above 0.5"
 MAX_PAIRS = 200
 COLUMNS = ("final", "area", "score")
 
