@@ -60,9 +60,9 @@ class _Recorded(PSRL):
         super()._reset()
         self.shapes: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         self.shapes.append((self.belief.alpha.copy(), self.belief.shape.copy()))
-        super().plan(state)
+        super().plan(state, step)
 
 
 def floor(environment: Any) -> Callable[[], float]:

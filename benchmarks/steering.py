@@ -48,9 +48,9 @@ class Timed(Steering):
         self.solving += time.perf_counter() - begin
         return solved
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         begin = time.perf_counter()
-        super().plan(state)
+        super().plan(state, step)
         self.planning += time.perf_counter() - begin
 
 

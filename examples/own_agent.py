@@ -36,8 +36,8 @@ class CountBonus(ModelBasedAgent):
     name = "count_bonus"
     options: CountBonusOptions
 
-    def plan(self, state: int = 0) -> None:
-        self.belief.refresh()
+    def plan(self, state: int = 0, step: int = 0) -> None:
+        super().plan(state, step)
         P, r = self.belief.mean_model()
         self.solve(P, r + self.options.bonus / np.sqrt(1.0 + self.belief.totals))
 

@@ -38,6 +38,14 @@ def number(what: str, value: object, *, least: float = -math.inf, above: float =
     return result
 
 
+def probability(what: str, value: object) -> float:
+    """Return `value` as a float from 0 to 1, or refuse it."""
+    chance = number(what, value, least=0.0)
+    if chance > 1.0:
+        raise InvalidOption(f"{what} is {chance:g}; a probability is from 0 to 1.")
+    return chance
+
+
 def truth(what: str, value: object) -> bool:
     """Return `value` as a bool, or refuse anything but true and false."""
     if not isinstance(value, (bool, np.bool_)):

@@ -23,6 +23,10 @@ class InvalidOption(SteeringError):
     """An option has a value outside its range, or is not known."""
 
 
+class TooLarge(InvalidOption):
+    """Something needs more memory than there is; refused before it is allocated."""
+
+
 class UnknownName(SteeringError):
     """A name of an environment, agent, operator or kernel is not known."""
 

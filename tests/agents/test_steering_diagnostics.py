@@ -154,3 +154,16 @@ def test_the_ratio_objective_records_its_own_weight() -> None:
 def test_other_agents_say_that_they_have_none() -> None:
     with pytest.raises(SteeringError, match="no diagnostics"):
         run("deepsea:4", "psrl", steps=20, seeds=1, record=["diagnostics"])
+
+
+@pytest.mark.parametrize("objective", ["regularised", "ratio"])
+def test_a_plan_in_the_middle_of_an_episode_is_about_what_is_left_of_it(objective: str) -> None:
+    """With one step to go the gain is D of that step's action alone, and regret is within one step's rewards."""
+    env = make_env("deepsea:5,horizon=6")
+    agent = make_agent(f"steering:objective={objective},replan=learned")
+    agent.start(problem_of(env), np.random.default_rng(0), np.random.default_rng(1))
+    agent.plan(2, 5)
+    said = agent.diagnose(np.random.default_rng(0))
+    assert said["gain"] == pytest.approx(agent.D[2, agent.policy[5, 2]], rel=1e-12)
+    agent.plan(2, 0)
+    assert agent.diagnose(np.random.default_rng(0))["gain"] > 2 * said["gain"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import AGENTS, SteppedMDP, masked_mdp, problem_of
+from helpers import AGENTS, MODEL_BASED, SteppedMDP, masked_mdp, problem_of
 from steering.agents import make_agent
 from steering.envs import make_env
 from steering.mdp import TabularMDP
@@ -33,7 +33,7 @@ def both_ways(mdp: TabularMDP, spec: str, horizon: int | None, steps: int, seed:
 
 
 @pytest.mark.parametrize("horizon", [None, 5, 1])
-@pytest.mark.parametrize("spec", AGENTS)
+@pytest.mark.parametrize("spec", AGENTS + MODEL_BASED)
 def test_compiled_loop_is_plan_act_observe_to_the_bit(spec: str, horizon: int | None) -> None:
     fast, slow = both_ways(masked_mdp(3), spec, horizon, steps=143, seed=11)
     for name, x, y in zip(("states", "actions", "rewards", "policy", "q", "std"), fast, slow, strict=True):

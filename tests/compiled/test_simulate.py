@@ -1,5 +1,7 @@
 """The compiled simulator: rows, frequencies, rewards, starts, and trajectories that no cutting changes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from steering._compiled import simulate
 from steering.mdp import TabularMDP
-from steering.mdp.simulator import Simulator, tables_of
+from steering.mdp.simulator import Simulator, tables_of, watch_nothing
 from steering.runs.seeds import environment_streams
 
 
@@ -15,6 +17,7 @@ def random_mdp(seed: int, S: int = 4, A: int = 3) -> TabularMDP:
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(S, 0.6), size=(S, A))
     P[P < 0.05] = 0.0
+    P[..., 0] += P.sum(axis=-1) == 0
     P /= P.sum(axis=-1, keepdims=True)
     start = rng.dirichlet(np.ones(S))
     return TabularMDP(P, rng.normal(size=P.shape), rng.uniform(0.1, 2, size=P.shape), start=start)
@@ -27,9 +30,8 @@ def simulator(mdp: TabularMDP, steps: int, seed: int = 0) -> Simulator:
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 3))
 @settings(max_examples=60)
 def test_compressed_rows_hold_exactly_the_positive_entries(seed: int, S: int, A: int) -> None:
-    rng = np.random.default_rng(seed)
-    P = rng.random((S, A, S)) * (rng.random((S, A, S)) < 0.5)
-    offsets, successors, cumulative = simulate.compress(P)
+    P = random_mdp(seed, S, A).P
+    offsets, successors, cumulative, *_ = tables_of(TabularMDP(P, 0.0))
     assert offsets[0] == 0
     assert offsets[-1] == successors.size == cumulative.size == np.count_nonzero(P)
     for s in range(S):
@@ -163,9 +165,7 @@ def test_noisy_values_without_noise_follow_the_greedy_policy(layers: int) -> Non
     greedy = mean.argmax(axis=-1)
     one, two = simulator(mdp, 4), simulator(mdp, 4)
     one.follow(greedy, 4)
-    noise, out = two.window(4)
-    simulate.follow_noisy_values(
-        two.tables, mean, np.zeros_like(mean), np.ones((4, 3), bool), 0, noise, np.ones((4, 3)), *out
-    )
+    values = (mean, np.zeros_like(mean), np.ones((4, 3), bool), np.ones((4, 3)), 0, watch_nothing())
+    two.advance(partial(simulate.follow_noisy_values, two.tables, *values), 4)
     np.testing.assert_array_equal(one.actions, two.actions)
     np.testing.assert_array_equal(one.rewards, two.rewards)

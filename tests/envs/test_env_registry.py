@@ -40,6 +40,12 @@ CANONICAL = [
     ("griddeepsea:4,horizon=4", "griddeepsea:4"),
     ("griddeepsea:4,horizon=none", "griddeepsea:4,horizon=none"),
     ("griddeepsea:4,mapping_seed=none,stochastic=true", "griddeepsea:4,stochastic=true,mapping_seed=none"),
+    ("chain", "chain:5"),
+    ("loop:3,near=0", "loop:3,near=0"),
+    ("lazychain:10,p_error=0.2", "lazychain:10,p_error=0.2"),
+    ("lazychain:10,discount=0.999", "lazychain:10"),
+    ("lazychain:10,discount=0.9", "lazychain:10,discount=0.9"),
+    ("lock:6,5,slip=0.1,lure=0.05,seed=0", "lock:6,5,slip=0.1,lure=0.05"),
     ("gym:FrozenLake-v1", "gym:FrozenLake-v1"),
     ("gym:FrozenLake-v1,is_slippery=false,horizon=100", "gym:FrozenLake-v1,is_slippery=false,horizon=100"),
 ]
@@ -62,7 +68,9 @@ def test_text_and_keywords_are_the_same() -> None:
 @settings(max_examples=25)
 @given(st.data())
 def test_every_setting_survives_its_name(data: st.DataObject) -> None:
-    base = data.draw(st.sampled_from(["deepsea:4", "widenarrow:1,2", "riverswim", "griddeepsea:2", "priormdp:2,1"]))
+    base = data.draw(
+        st.sampled_from(["deepsea:4", "widenarrow:1,2", "riverswim", "griddeepsea:2", "priormdp:2,1", "lazychain:2"])
+    )
     horizon = data.draw(st.one_of(st.none(), st.integers(1, 5)))
     options = {
         "horizon": horizon,
@@ -87,7 +95,7 @@ REFUSED = [
     ("deepsea:8,rewrd=dense", UnknownName, "unknown option of deepsea 'rewrd': did you mean 'reward'"),
     ("deepsea:8,discont=0.5", UnknownName, "did you mean 'discount'"),
     ("deepsee:8", UnknownName, "unknown environment 'deepsee': did you mean 'deepsea'"),
-    ("qqqq", UnknownName, "known: deepsea, file, griddeepsea, gym, priormdp"),
+    ("qqqq", UnknownName, "known: chain, deepsea, file, griddeepsea, gym, lazychain, lock, loop, priormdp"),
     ("priormdp:4,2,seed=-1", InvalidOption, "seed of priormdp is -1"),
     ("deepsea:8,discount=1", InvalidOption, "discount is 1"),
     ("gym", InvalidOption, "does not name one Gymnasium id"),

@@ -165,6 +165,6 @@ def test_minus_zero_is_zero() -> None:
 
 
 def test_replace_checks_again() -> None:
-    assert dataclasses.replace(make(), start=1).start.tolist() == [0.0, 1.0]
+    assert make().replace(start=1).start.tolist() == [0.0, 1.0]
     with pytest.raises(InvalidMDP):
-        dataclasses.replace(make(), start=5)
+        make().replace(start=5)

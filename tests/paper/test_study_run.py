@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from steering.runs.intervals import LEAST_STRATUM
 
 from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
@@ -17,7 +18,6 @@ from steering.paper.studies import Cell, Design, Family, compare, default_design
 from steering.paper.studies.design import FAMILIES, OURS, TUNING_SEED, with_options
 from steering.paper.studies.page import cells_data, markdown, sizes_data, write_study
 from steering.paper.studies.run import canonical, comparison_sweep, oracle_reward, tune, tuning_sweep
-from steering.runs.intervals import LEAST_STRATUM
 from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import read_sweep
 

@@ -80,6 +80,12 @@ AGENTS += STEERING
 AGENTS += [row["name"] for row in list_agents() if not any(spec.startswith(row["name"]) for spec in AGENTS)]
 """Every agent that is registered, with every kind of option at least once."""
 
+MODEL_BASED = [
+    f"{spec}{',' if ':' in spec else ':'}replan=learned"
+    for spec in [*STEERING, "psrl", "ids", "ube", "mm:zeta=0.5", "ids:planning=mean,concentration=learned"]
+]
+"""Model-based agents that decide themselves when to plan."""
+
 
 class FollowsPolicy(PSRL):
     """An agent that follows a given policy (layers, S), whatever it sees."""
@@ -88,5 +94,5 @@ class FollowsPolicy(PSRL):
         super().__init__(PSRLOptions())
         self._given = np.asarray(policy, dtype=np.int64)
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         self.policy = self._given.copy()

@@ -180,7 +180,8 @@ def test_a_batch_is_held_no_longer_than_asked(small):
     assert (outcome.rows, outcome.lost, told) == (1, list(range(1, 12)), [0, 12])
     rest = run_batch(pack_batch(plan.pieces(outcome.lost)))
     assert (rest.rows, rest.lost) == (11, [])
-    keys = [key for part in (outcome, rest) for key in schema.read_rows(part.shard, ["key"])["key"].to_pylist()]
+    shards = [content for part in (outcome, rest) for _, content in part.shards]
+    keys = [key for content in shards for key in schema.read_rows(content, ["key"])["key"].to_pylist()]
     assert keys == [plan.key(i) for i in range(12)]
 
 

@@ -57,15 +57,15 @@ def q_update(Q, mask, rate, discount, h, s, a, r, y):
 
 
 @jit
-def q_learning(simulator, Q, mask, options, clock, s, noise, uniforms, states, actions, rewards, successors):
-    """Q-learning with epsilon-greedy actions for len(states) steps. Returns the last state.
+def q_learning(simulator, Q, mask, options, clock, uniforms, first, s, noise, states, actions, rewards, successors):
+    """Q-learning with epsilon-greedy actions for len(states) steps from layer `first`; returns them and the last state.
 
     options = (rate, discount, epsilon, timescale): epsilon is multiplied by exp(-t / timescale).
     """
     rate, discount, epsilon, timescale = options
     u, z = noise
     for t in range(states.shape[0]):
-        h = t if Q.shape[0] > 1 else 0
+        h = first + t if Q.shape[0] > 1 else 0
         a = epsilon_greedy(Q[h, s], mask[s], epsilon * math.exp(-(clock + t) / timescale), uniforms[t])
         y, r = step(simulator, s, a, u[t], z[t])
         q_update(Q, mask, rate, discount, h, s, a, r, y)
@@ -74,7 +74,7 @@ def q_learning(simulator, Q, mask, options, clock, s, noise, uniforms, states, a
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+    return states.shape[0], s
 
 
 @jit
@@ -228,11 +228,11 @@ def sample_action(table, mask, rng):
 
 
 @jit
-def bayesian_q(simulator, table, mask, discount, draws, rng, s, noise, states, actions, rewards, successors):
-    """Bayesian Q-learning for len(states) steps; table is (layers, S, A, 4). Returns the last state."""
+def bayesian_q(simulator, table, mask, discount, draws, rng, first, s, noise, states, actions, rewards, successors):
+    """Bayesian Q-learning for len(states) steps; table is (layers, S, A, 4). Otherwise as `q_learning`."""
     u, z = noise
     for t in range(states.shape[0]):
-        h = t if table.shape[0] > 1 else 0
+        h = first + t if table.shape[0] > 1 else 0
         a = sample_action(table[h, s], mask[s], rng)
         y, r = step(simulator, s, a, u[t], z[t])
         bayesian_q_update(table, mask, discount, draws, rng, h, s, a, r, y)
@@ -241,4 +241,4 @@ def bayesian_q(simulator, table, mask, discount, draws, rng, s, noise, states, a
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+    return states.shape[0], s

@@ -1,9 +1,15 @@
 """Compiled simulation of a finite MDP.
 
-A simulator is six arrays: ``offsets, successors, cumulative`` hold the support of every row P(.|s, a) one after the
-other (row s * A + a), ``reward_mean, reward_std`` are the (S, A, S) tables. All randomness comes in as arrays: one
-uniform for every transition and one standard normal for every reward, so that a trajectory does not depend on how
-it is cut into calls.
+A simulator is five arrays and a number: ``offsets, successors, cumulative`` hold the support of every row P(.|s, a)
+one after the other (row s * A + a), ``mean, std`` the rewards of those transitions, and the number is A. A dense and a
+sparse table of one MDP give the same simulator, hence the same runs. All randomness comes in as arrays: one uniform for
+every transition and one standard normal for every reward, so that a trajectory does not depend on how it is cut into
+calls.
+
+A memory decides when to stop before the last step: ``visits, limits, seen, clock``. ``visits`` (S, A) counts, and a
+plan is due when a pair reaches its ``limits``, when an outcome comes that is not yet ``seen`` (S, A, S), or when
+``clock``, which is (steps since the last plan, the most there may be, whether a plan is due), runs out. Empty tables
+are not looked at; with empty ``visits`` nothing is, and all steps are made.
 """
 
 import numpy as np
@@ -12,37 +18,22 @@ from steering._compiled._jit import jit
 
 
 @jit
-def compress(P):
-    """Rows of P as (offsets, successors, cumulative), positive entries only."""
-    S, A, _ = P.shape
-    offsets = np.zeros(S * A + 1, np.int64)
-    for s in range(S):
-        for a in range(A):
-            n = 0
-            for y in range(S):
-                if P[s, a, y] > 0.0:
-                    n += 1
-            offsets[s * A + a + 1] = offsets[s * A + a] + n
-    successors = np.empty(offsets[-1], np.int32)
-    cumulative = np.empty(offsets[-1], np.float64)
-    k = 0
-    for s in range(S):
-        for a in range(A):
-            total = 0.0
-            for y in range(S):
-                if P[s, a, y] > 0.0:
-                    total += P[s, a, y]
-                    successors[k] = y
-                    cumulative[k] = total
-                    k += 1
-    return offsets, successors, cumulative
+def cumulative_rows(offsets, probabilities):
+    """Running sums of the probabilities of every row, one row after the other."""
+    cumulative = np.empty(probabilities.shape[0], np.float64)
+    for row in range(offsets.shape[0] - 1):
+        total = 0.0
+        for k in range(offsets[row], offsets[row + 1]):
+            total += probabilities[k]
+            cumulative[k] = total
+    return cumulative
 
 
 @jit
 def step(simulator, s, a, u, z):
     """One move from (s, a): the next state and its reward, by inversion of the row's distribution function."""
-    offsets, successors, cumulative, reward_mean, reward_std = simulator
-    row = s * reward_mean.shape[1] + a
+    offsets, successors, cumulative, mean, std, n_actions = simulator
+    row = s * n_actions + a
     low = offsets[row]
     high = offsets[row + 1] - 1
     while high - low > 8:
@@ -53,24 +44,46 @@ def step(simulator, s, a, u, z):
             low = middle + 1
     while low < high and cumulative[low] <= u:
         low += 1
-    y = successors[low]
-    return y, reward_mean[s, a, y] + reward_std[s, a, y] * z
+    return successors[low], mean[low] + std[low] * z
 
 
 @jit
-def follow_policy(simulator, policy, s, noise, states, actions, rewards, successors):
-    """Follow a table policy (layers, S) for len(states) steps; one layer means stationary. Returns the last state."""
+def note(memory, s, a, y):
+    """Take one transition into the memory; whether a plan is due, by this transition or by an earlier one."""
+    visits, limits, seen, clock = memory
+    if visits.shape[0] == 0:
+        return False
+    visits[s, a] += 1
+    clock[0] += 1
+    due = visits[s, a] >= limits[s, a] or clock[0] >= clock[1]
+    if seen.shape[0] > 0 and not seen[s, a, y]:
+        seen[s, a, y] = True
+        due = True
+    if due:
+        clock[2] = 1
+    return clock[2] == 1
+
+
+@jit
+def follow_policy(simulator, policy, first, memory, s, noise, states, actions, rewards, successors):
+    """Follow a table policy (layers, S) for len(states) steps or until a plan is due.
+
+    One layer means stationary; else the first step is that of layer `first`. Returns the number of steps made and the
+    last state.
+    """
     u, z = noise
     layers = policy.shape[0]
     for t in range(states.shape[0]):
-        a = policy[t if layers > 1 else 0, s]
+        a = policy[first + t if layers > 1 else 0, s]
         y, r = step(simulator, s, a, u[t], z[t])
         states[t] = s
         actions[t] = a
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+        if note(memory, states[t], a, y):
+            return t + 1, s
+    return states.shape[0], s
 
 
 @jit
@@ -88,12 +101,17 @@ def noisy_argmax(mean, scale, mask, noise):
 
 
 @jit
-def follow_noisy_values(simulator, mean, scale, mask, s, noise, dither, states, actions, rewards, successors):
-    """Act by a fresh normal draw of the values at every step (UBE, moment matching); tables are (layers, S, A)."""
+def follow_noisy_values(
+    simulator, mean, scale, mask, dither, first, memory, s, noise, states, actions, rewards, successors
+):
+    """Act by a fresh normal draw of the values at every step (UBE, moment matching); tables are (layers, S, A).
+
+    Otherwise as `follow_policy`.
+    """
     u, z = noise
     layers = mean.shape[0]
     for t in range(states.shape[0]):
-        h = t if layers > 1 else 0
+        h = first + t if layers > 1 else 0
         a = noisy_argmax(mean[h, s], scale[h, s], mask[s], dither[t])
         y, r = step(simulator, s, a, u[t], z[t])
         states[t] = s
@@ -101,4 +119,6 @@ def follow_noisy_values(simulator, mean, scale, mask, s, noise, dither, states, 
         rewards[t] = r
         successors[t] = y
         s = y
-    return s
+        if note(memory, states[t], a, y):
+            return t + 1, s
+    return states.shape[0], s

@@ -1,9 +1,9 @@
-"""What every agent is: options, then plan, act, observe.
+"""What an agent is: `act` and `observe`. Everything else has a default.
 
-A run calls `start` once, then again and again `plan` (every `replan_every` steps, or at each start of an episode)
-followed by steps of `act` and `observe`. `interact` does such steps at once on a compiled simulator and must give the
-same numbers, to the bit. An agent sees the sizes of the MDP, the allowed actions, the discount and the horizon;
-never its probabilities or rewards.
+A run calls `start` once, then again and again `plan` followed by steps of `act` and `observe`. The next plan comes when
+`wants_plan` says so, and at the latest after the environment's `replan_every` steps or at the start of an episode.
+`interact` does such steps at once on a compiled simulator and must give the same numbers, to the bit. An agent sees
+the sizes of the MDP, the allowed actions, the discount and the horizon; never its probabilities or rewards.
 
 Tables have a leading axis of layers: one in the continuing setting, H in the episodic one, where layer h belongs to
 step h of an episode.
@@ -20,11 +20,12 @@ import numpy as np
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
+from steering.agents.schedule import SCHEDULES, Schedule
 from steering.beliefs import ModelBelief
 from steering.beliefs.dirichlet import checked_concentration
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
-from steering.errors import NotAvailable
-from steering.mdp.simulator import Simulator
+from steering.errors import InvalidOption, NotAvailable
+from steering.mdp.simulator import Simulator, Transitions
 
 POSTERIOR_DRAWS = 32
 
@@ -51,17 +52,39 @@ class Agent(ABC):
 
     Attributes
     ----------
+    problem, planning_rng, acting_rng
+        What `start` was given: the problem, and random generators for plans and for single actions.
     policy
-        The greedy policy in force, shape (layers, S).
+        The greedy policy in force, shape (layers, S), of agents that have one; value gaps are recorded from it.
+
+    Examples
+    --------
+    >>> class Uniform(Agent):
+    ...     def act(self, state, step=0):
+    ...         return self.acting_rng.choice(np.flatnonzero(self.problem.mask[state]))
+    ...
+    ...     def observe(self, state, action, reward, next_state, step=0):
+    ...         pass
+    >>> Uniform().plans
+    False
     """
 
     name: ClassVar[str]
-    plans: ClassVar[bool] = True
-    """Whether `plan` does anything; agents that learn at every step say False."""
+    """The class's name in small letters, unless the class has one of its own."""
 
-    policy: Ints
+    plans: ClassVar[bool] = False
+    """Whether `plan` decides anything: a class that has a `plan` says True unless it says otherwise."""
 
-    def __init__(self, options: Any) -> None:
+    policy: Ints | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "plan" in vars(cls) and "plans" not in vars(cls):
+            cls.plans = True
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
+
+    def __init__(self, options: Any = None) -> None:
         self.options = options
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
@@ -69,16 +92,18 @@ class Agent(ABC):
         self.problem = problem
         self.planning_rng = planning_rng
         self.acting_rng = acting_rng
-        self.policy = np.zeros((problem.layers, problem.n_states), dtype=np.int64)
+        self.policy = None
         self._reset()
 
-    @abstractmethod
-    def _reset(self) -> None:
-        """Set up the agent's own state for `self.problem`."""
+    def _reset(self) -> None:  # noqa: B027 - a default, as that of `plan`
+        """Set up the agent's own state for `self.problem`; nothing unless an agent has some."""
 
-    @abstractmethod
-    def plan(self, state: int = 0) -> None:
-        """Choose the policy for the steps that follow, the first of them from `state`."""
+    def plan(self, state: int = 0, step: int = 0) -> None:  # noqa: B027
+        """Choose what to do in the steps that follow, the first from `state` at step `step` of an episode."""
+
+    def wants_plan(self) -> bool:
+        """Whether to plan before the next step, earlier than the environment asks; looked at after each `observe`."""
+        return False
 
     @abstractmethod
     def act(self, state: int, step: int = 0) -> int:
@@ -88,17 +113,39 @@ class Agent(ABC):
     def observe(self, state: int, action: int, reward: float, next_state: int, step: int = 0) -> None:
         """Learn from one transition."""
 
-    @abstractmethod
-    def interact(self, simulator: Simulator, steps: int) -> None:
-        """Do `act` and `observe` for some steps on a compiled simulator."""
+    def interact(self, simulator: Simulator, steps: int, step: int = 0) -> None:
+        """Do `act` and `observe` for `steps` steps on a simulator, or until `wants_plan`; the first is step `step`."""
+        episodic = self.problem.horizon is not None
+        for t in range(steps):
+            layer = step + t if episodic else 0
+            state = simulator.state
+            action = self.checked(state, self.act(state, layer))
+            successor, reward = simulator.step(action)
+            self.observe(state, action, reward, successor, layer)
+            if self.wants_plan():
+                return
 
-    @abstractmethod
+    def checked(self, state: int, action: Any) -> int:
+        """An action that `act` gave, refused where the problem does not allow it."""
+        mask = self.problem.mask
+        try:
+            number = int(action)
+            if number == action and 0 <= number < mask.shape[1] and mask[state, number]:
+                return number
+        except (TypeError, ValueError):
+            pass
+        raise InvalidOption(
+            f"agent '{self.name}' chose action {action!r} in state {state}; allowed there: "
+            f"{', '.join(map(str, np.flatnonzero(mask[state])))}."
+        )
+
     def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the agent's belief about the optimal Q, each (layers, S, A).
 
         Disallowed actions hold NaN. `rng` is used by agents whose belief is known through draws only; it is not
         the agent's own, so looking does not change the run.
         """
+        raise NotAvailable(f"agent '{self.name}' has no belief about Q, so q_posterior cannot be recorded.")
 
     def diagnose(self, rng: np.random.Generator) -> dict[str, Any]:
         """What the last plan rests on, for agents that can say; `rng` is not the agent's own."""
@@ -119,48 +166,80 @@ class ModelBasedOptions:
         "fixed", or "learned": eta follows the evidence of all rows, as far from the given one as it must.
     reward_scale
         "fixed", or "learned": the noise of rewards and their common mean follow what was seen.
+    replan
+        When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also
+        as soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan).
     """
 
     eta: float = 1.0
     normal_gamma: tuple[float, float, float, float] = PAPER_PRIOR
     concentration: str = "fixed"
     reward_scale: str = "fixed"
+    replan: str = "every"
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
         checked_prior(self.normal_gamma)
         choose("concentration", self.concentration, ("fixed", "learned"))
         choose("reward_scale", self.reward_scale, ("fixed", "learned"))
+        choose("replan", self.replan, tuple(SCHEDULES))
 
 
 class ModelBasedAgent(Agent):
-    """An agent that keeps a `ModelBelief` and acts by a table policy between two plans."""
+    """An agent that keeps a `ModelBelief` and acts by a table policy between two plans.
+
+    A subclass has a `plan` that begins with ``super().plan(state, step)``.
+    """
 
     options: ModelBasedOptions
+    policy: Ints
     belief: ModelBelief
+    schedule: Schedule
 
     def _reset(self) -> None:
-        o = self.options
+        o, p = self.options, self.problem
+        self.policy = np.zeros((p.layers, p.n_states), dtype=np.int64)
+        self.schedule = SCHEDULES[o.replan](p.n_states, p.n_actions)
         self.belief = ModelBelief(
-            self.problem.n_states,
-            self.problem.n_actions,
+            p.n_states,
+            p.n_actions,
             eta=o.eta,
             normal_gamma=o.normal_gamma,
             concentration=o.concentration,
             reward_scale=o.reward_scale,
         )
 
+    def plan(self, state: int = 0, step: int = 0) -> None:
+        """Tell the schedule, and move the learned priors to what the evidence says."""
+        self.schedule.begin()
+        self.belief.refresh()
+
+    def wants_plan(self) -> bool:
+        """Whether the schedule asks for a plan."""
+        return self.schedule.due
+
     def act(self, state: int, step: int = 0) -> int:
         """Look the action up in the policy."""
         return int(self.policy[step, state])
 
     def observe(self, state: int, action: int, reward: float, next_state: int, step: int = 0) -> None:
-        """Update the belief."""
-        self.belief.observe(state, action, reward, next_state)
+        """Learn from one transition."""
+        self.learn(
+            (np.array([state]), np.array([action]), np.array([reward], dtype=np.float64), np.array([next_state]))
+        )
+        self.schedule.saw(state, action, next_state)
 
-    def interact(self, simulator: Simulator, steps: int) -> None:
-        """Follow the policy, then update the belief with what was seen."""
-        self.belief.observe_many(simulator.follow(self.policy, steps))
+    def interact(self, simulator: Simulator, steps: int, step: int = 0) -> None:
+        """Act until a plan is due, then learn from what was seen."""
+        self.learn(self.follow(simulator, steps, step))
+
+    def follow(self, simulator: Simulator, steps: int, step: int) -> Transitions:
+        """Act in a compiled loop that stops when a plan is due."""
+        return simulator.follow(self.policy, steps, step, self.schedule.memory)
+
+    def learn(self, transitions: Transitions) -> None:
+        """Update the belief."""
+        self.belief.observe_many(transitions)
 
     def solve(self, P: Floats, r: Floats) -> tuple[Floats, Floats]:
         """Make `policy` optimal for a model, warm-started from the last one; returns V and Q with their layers.

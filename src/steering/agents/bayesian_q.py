@@ -10,6 +10,7 @@ computed by quadrature (relative error below 1e-6), or with `mixture="sampling"`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class BayesianQ(Agent):
         self._discount = 0.0 if p.horizon == 1 else float(p.discount)
         self._draws = 0 if self.options.mixture == "quadrature" else int(self.options.samples)
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Nothing to do but to state the greedy policy."""
         self.policy = np.where(self.problem.mask, self.table[..., 0], -np.inf).argmax(axis=-1)
 
@@ -88,20 +89,10 @@ class BayesianQ(Agent):
             next_state,
         )
 
-    def interact(self, simulator: Simulator, steps: int) -> None:
+    def interact(self, simulator: Simulator, steps: int, step: int = 0) -> None:
         """The compiled loop of `act` and `observe`."""
-        noise, out = simulator.window(steps)
-        simulator.state = kernels.bayesian_q(
-            simulator.tables,
-            self.table,
-            self.problem.mask,
-            self._discount,
-            self._draws,
-            self.acting_rng,
-            simulator.state,
-            noise,
-            *out,
-        )
+        settings = (self.problem.mask, self._discount, self._draws, self.acting_rng, step)
+        simulator.advance(partial(kernels.bayesian_q, simulator.tables, self.table, *settings), steps)
 
     def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the mean return."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from steering.agents.base import ModelBasedAgent, ModelBasedOptions
 from steering.beliefs.dirichlet import draw_rows
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
-from steering.mdp.simulator import Simulator
+from steering.mdp.simulator import Noise, Simulator, Transitions
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,13 @@ class GaussianValueAgent(ModelBasedAgent):
     mean: Floats
     std: Floats
 
-    def plan(self, state: int = 0) -> None:
+    def _reset(self) -> None:
+        super()._reset()
+        self._dither = Noise(self.acting_rng, "normal")
+
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Compute the mean and the standard deviation of Q, each (layers, S, A)."""
-        self.belief.refresh()
+        super().plan(state, step)
         P, r = self.belief.mean_model()
         V, self.mean = self.solve(P, r)
         if self.options.moments == "sampled":
@@ -99,25 +104,22 @@ class GaussianValueAgent(ModelBasedAgent):
 
     def act(self, state: int, step: int = 0) -> int:
         """Draw the values of the state and take the best."""
-        dither = self.acting_rng.standard_normal(self.problem.n_actions)
+        dither = self._dither.take(self.problem.n_actions)
         scale = self.options.zeta * self.std[step, state]
         return int(simulate.noisy_argmax(self.mean[step, state], scale, self.problem.mask[state], dither))
 
-    def interact(self, simulator: Simulator, steps: int) -> None:
-        """Act by noisy values, then update the belief with what was seen."""
-        dither = self.acting_rng.standard_normal((steps, self.problem.n_actions))
-        noise, out = simulator.window(steps)
-        simulator.state = simulate.follow_noisy_values(
-            simulator.tables,
-            self.mean,
-            self.options.zeta * self.std,
-            self.problem.mask,
-            simulator.state,
-            noise,
-            dither,
-            *out,
+    def follow(self, simulator: Simulator, steps: int, step: int) -> Transitions:
+        """Act by noisy values in a compiled loop that stops when a plan is due."""
+        A = self.problem.n_actions
+        dither = self._dither.take(steps * A).reshape(steps, A)
+        scale, memory = self.options.zeta * self.std, self.schedule.memory
+        loop = partial(
+            simulate.follow_noisy_values,
+            *(simulator.tables, self.mean, scale, self.problem.mask, dither, step, memory),
         )
-        self.belief.observe_many(out)
+        seen = simulator.advance(loop, steps)
+        self._dither.give_back((steps - seen[0].size) * A)
+        return seen
 
     def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the normal belief (before the factor zeta)."""

@@ -53,10 +53,10 @@ class IDS(ModelBasedAgent):
     name = "ids"
     options: IDSOptions
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean or a drawn model with the information added to the rewards."""
+        super().plan(state, step)
         belief = self.belief
-        belief.refresh()
         if self.options.planning == "mean":
             P, r = belief.mean_model()
         else:

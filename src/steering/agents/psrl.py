@@ -17,7 +17,7 @@ class PSRL(ModelBasedAgent):
 
     name = "psrl"
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw a model and solve it."""
-        self.belief.refresh()
+        super().plan(state, step)
         self.solve(*self.belief.draw_model(self.planning_rng))

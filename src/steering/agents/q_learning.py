@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class QLearning(Agent):
         discount = 0.0 if p.horizon == 1 else float(p.discount)
         self._settings = (float(o.learning_rate), discount, float(o.epsilon), float(o.timescale))
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Nothing to do but to state the greedy policy."""
         self.policy = np.where(self.problem.mask, self.Q, -np.inf).argmax(axis=-1)
 
@@ -78,20 +79,11 @@ class QLearning(Agent):
         kernels.q_update(self.Q, self.problem.mask, rate, discount, step, state, action, reward, next_state)
         self.clock += 1
 
-    def interact(self, simulator: Simulator, steps: int) -> None:
+    def interact(self, simulator: Simulator, steps: int, step: int = 0) -> None:
         """The compiled loop of `act` and `observe`."""
-        noise, out = simulator.window(steps)
-        simulator.state = kernels.q_learning(
-            simulator.tables,
-            self.Q,
-            self.problem.mask,
-            self._settings,
-            self.clock,
-            simulator.state,
-            noise,
-            self.acting_rng.random((steps, 3)),
-            *out,
-        )
+        uniforms = self.acting_rng.random((steps, 3))
+        settings = (self.problem.mask, self._settings, self.clock, uniforms, step)
+        simulator.advance(partial(kernels.q_learning, simulator.tables, self.Q, *settings), steps)
         self.clock += steps
 
     def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

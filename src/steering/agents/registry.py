@@ -66,6 +66,8 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
 
 def describe_agent(agent: Agent) -> str:
     """The shortest text from which `make_agent` builds the same agent: its name and the options that were changed."""
+    if agent.options is None:
+        return agent.name
     usual = _defaults(type(agent.options), getattr(agent.options, "preset", None))
     values: dict[str, Value] = {key: getattr(agent.options, key) for key in usual}
     changed = {key: value for key, value in values.items() if value != usual[key]}

@@ -52,7 +52,7 @@ from steering.agents.stein_information import (
 )
 from steering.beliefs.normal_gamma import PAPER_PRIOR
 from steering.errors import InvalidOption
-from steering.mdp.simulator import Simulator
+from steering.mdp.simulator import Transitions
 from steering.stein import Dictionary, get_operator
 
 DIAGNOSTIC_DRAWS = 16
@@ -203,7 +203,7 @@ class Steering(ModelBasedAgent):
             InformationChoice(o.operator, o.kernel, o.reference, o.expectation, o.draws)
         )
         self.dictionary: Dictionary | None = None
-        self._pending: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self._pending: list[Transitions] = []
         # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
         self._planned = self.belief.mean_model()[0].copy()
         self._seen, self._new = np.empty((S, A)), np.empty((S, A))
@@ -211,7 +211,7 @@ class Steering(ModelBasedAgent):
         self.weight_unit = spread if o.weight_unit == "prior" else 1.0
         self.info_weight = 0.0
         self.D: Floats = np.zeros((S, A))
-        self.state = 0
+        self.state = self.layer = 0
 
     # Sample or summarise ---------------------------------------------------------------------------------------------
 
@@ -227,11 +227,11 @@ class Steering(ModelBasedAgent):
 
     # Estimate --------------------------------------------------------------------------------------------------------
 
-    def plan(self, state: int = 0) -> None:
+    def plan(self, state: int = 0, step: int = 0) -> None:
         """Update with what was seen since the last plan, then choose the policy."""
         self._select_and_update()
-        self.state = state
-        self.belief.refresh()
+        self.state, self.layer = state, step
+        super().plan(state, step)
         if self.options.objective == "ratio":
             self._plan_ratio()
         else:
@@ -275,7 +275,7 @@ class Steering(ModelBasedAgent):
             _, Q = self.solve(P, r + weight * self.D)
             K = self._value(P, self.D)
             # The optimal value is V + weight K, so V needs no second evaluation.
-            return self.policy.copy(), float(Q[0, self.state].max()) - weight * K, K
+            return self.policy.copy(), float(Q[self.layer, self.state].max()) - weight * K, K
 
         return minimise_ratio(probe, best, self.info_weight)
 
@@ -284,35 +284,25 @@ class Steering(ModelBasedAgent):
         if self.problem.horizon is None:
             V = planning.evaluate_policy(P, r, self.policy[0], self.problem.discount)
         else:
-            V = planning.evaluate_finite(P, r, self.policy, self.problem.discount)[0]
+            V = planning.evaluate_finite(P, r, self.policy, self.problem.discount)[self.layer]
         return float(V[self.state])
 
     def _optimal_value(self, draws: int, rng: np.random.Generator) -> float:
         """E_k[max V] from the current state, by posterior draws."""
         kept = self.policy.copy()
-        values = [float(self.solve(*self.belief.draw_model(rng))[1][0, self.state].max()) for _ in range(draws)]
+        here = self.layer, self.state
+        values = [float(self.solve(*self.belief.draw_model(rng))[1][here].max()) for _ in range(draws)]
         self.policy = kept
         return float(np.mean(values))
 
-    # Interact --------------------------------------------------------------------------------------------------------
-
-    def observe(self, state: int, action: int, reward: float, next_state: int, step: int = 0) -> None:
-        """Learn from one transition, at once or with the next selection."""
-        if self.options.selection == "none":
-            super().observe(state, action, reward, next_state, step)
-            return
-        self._pending.append(
-            (np.array([state]), np.array([action]), np.array([reward], dtype=np.float64), np.array([next_state]))
-        )
-
-    def interact(self, simulator: Simulator, steps: int) -> None:
-        """Follow the policy; what was seen is learnt at once or with the next selection."""
-        if self.options.selection == "none":
-            super().interact(simulator, steps)
-            return
-        self._pending.append(simulator.follow(self.policy, steps))
-
     # Select and update -----------------------------------------------------------------------------------------------
+
+    def learn(self, transitions: Transitions) -> None:
+        """Update the belief at once, or keep the transitions for the next selection."""
+        if self.options.selection == "none":
+            super().learn(transitions)
+        else:
+            self._pending.append(transitions)
 
     def _select_and_update(self) -> None:
         if not self._pending:
@@ -343,7 +333,7 @@ class Steering(ModelBasedAgent):
         gaps = []
         for _ in range(draws):
             P, r = self.belief.draw_model(rng)
-            best = float(self.solve(P, r)[1][0, self.state].max())
+            best = float(self.solve(P, r)[1][self.layer, self.state].max())
             self.policy = policy.copy()  # solving wrote into it
             gaps.append(best - self._value(P, r))
         return max(float(np.mean(gaps)), 0.0)  # rounding

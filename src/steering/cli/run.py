@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 NARROW = 78
 """Columns of a terminal below which the table leaves out reward and time."""
+TIGHT = 60
+"""Columns below which numbers are broken too."""
 
 
 def register(app: typer.Typer) -> None:
@@ -174,7 +176,7 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked
     if as_json:
         print_json({"results": rows, "files": [str(path) for path in written]})
     else:
-        out.print(results_table(runs, rows, asked=asked, narrow=out.width < NARROW))
+        out.print(results_table(runs, rows, asked=asked, width=out.width))
         for path in written:
             out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
     if failure is not None:
@@ -184,7 +186,7 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked
 
 
 def results_table(
-    runs: list[RunResults], rows: list[dict[str, Any]], *, asked: int | None = None, narrow: bool = False
+    runs: list[RunResults], rows: list[dict[str, Any]], *, asked: int | None = None, width: int = 100
 ) -> Table:
     """The table of a comparison: one line for each agent, from the runs and their summaries.
 
@@ -211,13 +213,13 @@ def results_table(
         if first["measure"] != "score":
             columns["score"] = [number(row["score"]) for row in rows]
         columns["failed"] = [share(row["failed"]) for row in rows]
-    if narrow:
+    if width < NARROW:
         table.caption, table.caption_justify = "reward and time need a wider terminal, or --json", "left"
     else:
         columns["reward"] = [f"{row['reward']:,.1f}" for row in rows]
         columns["ms a run"] = [f"{1000 * row['seconds']:,.1f}" for row in rows]
     for heading in columns:  # where it is tight, the name of the measure is broken, and no number
-        table.add_column(heading, justify="right", no_wrap=heading != measure)
+        table.add_column(heading, justify="right", no_wrap=heading != measure and width >= TIGHT)
     for one, *cells in zip(runs, *columns.values(), strict=True):
         table.add_row(one.agent, *cells)
     return table

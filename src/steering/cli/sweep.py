@@ -26,6 +26,7 @@ from steering.cli.common import (
     print_json,
     visible,
 )
+from steering.errors import Unreachable
 
 if TYPE_CHECKING:
     from steering.sweeps.engine import Report
@@ -215,6 +216,11 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
         print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     _summary(report, time.monotonic() - began, as_json, options.get("imports", ()))
+    if report.pending:
+        raise Unreachable(
+            f"{plural(report.pending, 'cell')} were run and handed to {directory}, but are not found there; see "
+            f"steering status {directory}, and start the same command again."
+        )
     if report.failed:
         raise typer.Exit(EXIT_CELLS_FAILED)
 

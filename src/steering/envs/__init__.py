@@ -1,4 +1,4 @@
-"""Environments: the paper's, two classics, any Gymnasium environment with finite spaces, and your own MDP."""
+"""Environments: the paper's, classics of exploration, any finite Gymnasium environment, and your own MDP."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steering.envs.base import Environment
+    from steering.envs.chain import dearden_chain
     from steering.envs.deepsea import deep_sea
     from steering.envs.griddeepsea import grid_deep_sea
     from steering.envs.gym_env import TabularEnv
     from steering.envs.gym_import import estimate_mdp, from_gym
+    from steering.envs.lazychain import lazy_chain
     from steering.envs.live import LiveGym
+    from steering.envs.lock import combination_lock
+    from steering.envs.loop import dearden_loop
     from steering.envs.priormdp import prior_mdp, sample_prior_mdp
     from steering.envs.registration import register_all
     from steering.envs.registry import EnvInfo, list_envs, make_env
@@ -24,10 +28,14 @@ _HOMES = {
     "Environment": "steering.envs.base",
     "LiveGym": "steering.envs.live",
     "TabularEnv": "steering.envs.gym_env",
+    "combination_lock": "steering.envs.lock",
+    "dearden_chain": "steering.envs.chain",
+    "dearden_loop": "steering.envs.loop",
     "deep_sea": "steering.envs.deepsea",
     "estimate_mdp": "steering.envs.gym_import",
     "from_gym": "steering.envs.gym_import",
     "grid_deep_sea": "steering.envs.griddeepsea",
+    "lazy_chain": "steering.envs.lazychain",
     "list_envs": "steering.envs.registry",
     "make_env": "steering.envs.registry",
     "prior_mdp": "steering.envs.priormdp",
@@ -42,10 +50,14 @@ __all__ = [
     "Environment",
     "LiveGym",
     "TabularEnv",
+    "combination_lock",
+    "dearden_chain",
+    "dearden_loop",
     "deep_sea",
     "estimate_mdp",
     "from_gym",
     "grid_deep_sea",
+    "lazy_chain",
     "list_envs",
     "make_env",
     "prior_mdp",

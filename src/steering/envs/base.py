@@ -47,7 +47,7 @@ class Environment:
     horizon
         Steps of an episode; None is the continuing setting.
     replan_every
-        Steps between two plans of a model-based agent; S + 1 by default.
+        Steps between two plans of a model-based agent, at most (some plan earlier); S + 1 by default.
     max_iterations
         Cap on the sweeps of policy iteration; 2 S by default.
     make_gym
@@ -150,7 +150,10 @@ def changed_settings(usual: Environment, actual: Environment) -> dict[str, Any]:
     """Return the settings of `actual` that its name must state, because they are not those of `usual`."""
     changed = {key: getattr(actual, key) for key in SETTINGS if getattr(actual, key) != getattr(usual, key)}
     changed.pop("discount", None)
-    if actual.discount != default_discount(actual.horizon):  # else it is implied by the horizon
+    implied = default_discount(actual.horizon)
+    if usual.discount != default_discount(usual.horizon):  # an environment with a discount of its own
+        implied = usual.discount
+    if actual.discount != implied:
         changed = {"discount": actual.discount, **changed}
     return changed
 
@@ -183,7 +186,7 @@ def _checked_discount(discount: float | None, horizon: int | None) -> float:
 
 
 def _refuse_large_rewards(name: str, mdp: TabularMDP) -> None:
-    for what, array in (("reward_mean", mdp.reward_mean), ("reward_std", mdp.reward_std)):
+    for what, array in mdp.stored_rewards().items():
         largest = max(float(array.max()), -float(array.min()))  # abs would make a copy of a large table
         if largest > LARGEST_REWARD:
             raise InvalidOption(

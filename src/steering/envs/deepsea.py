@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT = 0, 1
@@ -42,7 +42,7 @@ def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> T
     n = _checks.whole("n of deepsea", n, 3)
     reward = _checks.choice("reward of deepsea", reward, ("sparse", "dense"))
     d = 0.1 * math.exp(-n / 4) if delta is None else _checks.number("delta of deepsea", delta, least=0.0)
-    checked_size("deepsea", n, 2)
+    require_dense("deepsea", n, 2)
     i = np.arange(n)
     back, ahead = np.maximum(i - 1, 0), (i + 1) % n
     P = np.zeros((n, 2, n))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -46,7 +46,7 @@ def grid_deep_sea(
     n = _checks.whole("n of griddeepsea", n, 2)
     windy = _checks.truth("stochastic of griddeepsea", stochastic)
     cost = _checks.number("move_cost of griddeepsea", move_cost) / n
-    checked_size("griddeepsea", n * n, 2)
+    require_dense("griddeepsea", n * n, 2)
     row, column = (index.ravel() for index in np.indices((n, n)))
     s = row * n + column
     right = _action_right(n, mapping_seed).ravel()

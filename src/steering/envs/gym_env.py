@@ -56,7 +56,6 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.disallowed = _checks.choice("disallowed", disallowed, ("stay", "error"))
         self.observation_space = gymnasium.spaces.Discrete(mdp.n_states)
         self.action_space = gymnasium.spaces.Discrete(mdp.n_actions)
-        self._cumulative = np.cumsum(mdp.P, axis=2)
         self._start = np.cumsum(mdp.start)
         self._state = 0
         self._time = 0
@@ -74,9 +73,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         allowed = bool(self.mdp.mask[s, a])
         reward = 0.0
         if allowed:
-            self._state = self._draw(self._cumulative[s, a])
-            mean, std = self.mdp.reward_mean[s, a, self._state], self.mdp.reward_std[s, a, self._state]
-            reward = float(mean + std * self.np_random.standard_normal())
+            successors, probabilities, mean, std = self.mdp.row(s, a)
+            k = self._draw(np.cumsum(probabilities))
+            self._state = int(successors[k])
+            reward = float(mean[k] + std[k] * self.np_random.standard_normal())
         elif self.disallowed == "error":
             names = ", ".join(str(i) for i in np.flatnonzero(self.mdp.mask[s]))
             raise InvalidOption(f"action {a} is not allowed in state {s}; allowed: {names}.")

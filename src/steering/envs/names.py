@@ -10,5 +10,12 @@ GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "priormdp": ("PriorMDP", {"n_states": 4, "n_actions": 2}),
     "riverswim": ("RiverSwim", {"n": 6}),
     "griddeepsea": ("GridDeepSea", {"n": 10}),
+    "chain": ("Chain", {"n": 5}),
+    "loop": ("Loop", {"l": 2}),
+    "lazychain": ("LazyChain", {"c": 10}),
+    "lock": ("Lock", {"n": 6, "a": 5}),
+    "maze": ("Maze", {"k": 6}),
+    "rooms": ("Rooms", {"k": 10}),
+    "garnet": ("Garnet", {"n_states": 20, "n_actions": 3, "branches": 3}),
 }
 """Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""

@@ -18,7 +18,7 @@ import numpy as np
 from steering import _checks
 from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 NORMAL_GAMMA = (0.0, 1.0, 4.0, 4.0)
@@ -74,7 +74,7 @@ def sample_prior_mdp(
     n_actions = _checks.whole("n_actions of priormdp", n_actions, 1)
     kappa = _checks.number("kappa of priormdp", kappa, above=0.0)
     mu, lam, alpha, beta = _checked_normal_gamma(normal_gamma)
-    checked_size("priormdp", n_states, n_actions)
+    require_dense("priormdp", n_states, n_actions)
     P = _dirichlet_rows(rng, kappa, (n_states, n_actions, n_states))
     tau = rng.gamma(alpha, size=P.shape) / beta
     # A precision can underflow to 0 when alpha is tiny; the smallest normal number keeps the rewards finite.

@@ -21,12 +21,20 @@ import numpy as np
 
 from steering import spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
+from steering.envs.chain import dearden_chain
 from steering.envs.deepsea import deep_sea
+from steering.envs.garnet import garnet
 from steering.envs.griddeepsea import grid_deep_sea
+from steering.envs.grids import long_discount
 from steering.envs.gym_import import from_gym
+from steering.envs.lazychain import lazy_chain
+from steering.envs.lock import combination_lock
+from steering.envs.loop import dearden_loop
+from steering.envs.maze import maze
 from steering.envs.names import GYM_NAMES
 from steering.envs.priormdp import prior_mdp
 from steering.envs.riverswim import river_swim
+from steering.envs.rooms import rooms
 from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnknownName, UnsupportedEnvironment, unknown_name
 from steering.mdp import io
@@ -74,6 +82,13 @@ ENTRIES: dict[str, Entry] = {
     "priormdp": Entry(prior_mdp, always=("seed",)),
     "riverswim": Entry(river_swim),
     "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
+    "chain": Entry(dearden_chain),
+    "loop": Entry(dearden_loop),
+    "lazychain": Entry(lazy_chain, settings=lambda mdp: {"discount": 0.999}),
+    "lock": Entry(combination_lock),
+    "maze": Entry(maze, always=("seed",), settings=long_discount),
+    "rooms": Entry(rooms, always=("seed",), settings=long_discount),
+    "garnet": Entry(garnet, always=("seed",)),
 }
 
 
@@ -280,7 +295,7 @@ def _example(name: str) -> str:
 
 def _mdp_name(mdp: TabularMDP) -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
+    for array in mdp.arrays():
         digest.update(array.view(np.uint8).data)
     digest.update(repr((mdp.state_names, mdp.action_names)).encode())
     return f"mdp:{mdp.n_states}x{mdp.n_actions}-{digest.hexdigest()}"

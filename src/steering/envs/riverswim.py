@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT = 0, 1
@@ -54,7 +54,7 @@ def river_swim(
     """
     n = _checks.whole("n of riverswim", n, 3)
     first, between, last = _CURRENTS[_checks.choice("variant of riverswim", variant, tuple(_CURRENTS))]
-    checked_size("riverswim", n, 2)
+    require_dense("riverswim", n, 2)
     i = np.arange(n)
     P = np.zeros((n, 2, n))
     P[i, LEFT, np.maximum(i - 1, 0)] = 1.0

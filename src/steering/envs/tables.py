@@ -25,7 +25,7 @@ import numpy as np
 
 from steering._types import Bools, Floats, Ints
 from steering.errors import UnsupportedEnvironment
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -97,7 +97,7 @@ def mdp_from_outcomes(
     into_end &= ~terminal[outcomes.next_state] & ~terminal[outcomes.state]
     extra = bool(into_end.any())
     S = n_states + extra
-    checked_size("the environment", S, n_actions)
+    require_dense("the environment", S, n_actions)
     target = np.where(into_end, n_states, outcomes.next_state)
     at = (outcomes.state, outcomes.action, target)
     shape = (S, n_actions, S)

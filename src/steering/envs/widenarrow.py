@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -58,7 +58,7 @@ def wide_narrow(
     noise = _checks.number("sigma of widenarrow", sigma, least=0.0)
     odd = _checks.choice("odd of widenarrow", odd, ("one-high", "one-low"))
     n_states = 2 * n + 1
-    checked_size("widenarrow", n_states, w)
+    require_dense("widenarrow", n_states, w)
     s = np.arange(n_states)
     wide = (s % 2 == 0) & (s < 2 * n)
     mask = np.zeros((n_states, w), dtype=np.bool_)

@@ -10,14 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from steering._checks import number
 from steering._types import Floats, Ints
 from steering.errors import InvalidMDP, InvalidOption
-from steering.mdp.tabular import (
-    MAX_ENTRIES,
-    ROW_SUM_TOLERANCE,
-    TabularMDP,
-    _checked_start,
-    _numbers,
-    _refuse_non_finite,
-)
+from steering.mdp import _arrays
+from steering.mdp._arrays import ROW_SUM_TOLERANCE
+from steering.mdp.tabular import TabularMDP
 
 LARGEST_DISCOUNT = 1.0 - 1e-8
 """Beyond this the rows of P, which sum to 1 only within 1e-9, do not define a discounted problem any more."""
@@ -41,26 +36,26 @@ def checked_rewards(mdp: TabularMDP, rewards: ArrayLike | None) -> Floats:
     """Return the expected rewards (S, A), those of the MDP by default; zero where not allowed."""
     if rewards is None:
         return np.array(mdp.rewards)
-    r = _numbers("rewards", rewards)
+    r = _arrays.numbers("rewards", rewards)
     if r.shape != mdp.allowed.shape:
         raise InvalidMDP(f"rewards has shape {r.shape}; it must be (S, A) = {mdp.allowed.shape}.")
     r[~mdp.allowed] = 0.0
-    _refuse_non_finite("rewards", r)
+    _arrays.refuse_non_finite("rewards", r)
     return r
 
 
 def checked_values(mdp: TabularMDP, V: ArrayLike) -> Floats:
     """Return finite state values (S,)."""
-    values = _numbers("V", V)
+    values = _arrays.numbers("V", V)
     if values.shape != (mdp.n_states,):
         raise InvalidMDP(f"V has shape {values.shape}; it must be (S,) = {(mdp.n_states,)}.")
-    _refuse_non_finite("V", values)
+    _arrays.refuse_non_finite("V", values)
     return values
 
 
 def checked_start(mdp: TabularMDP, start: ArrayLike | int | None) -> Floats:
     """Return the distribution of the first state (S,); that of the MDP by default."""
-    return mdp.start_distribution if start is None else _checked_start(start, mdp.n_states)
+    return mdp.start_distribution if start is None else _arrays.checked_start(start, mdp.n_states)
 
 
 def is_deterministic(policy: ArrayLike) -> bool:
@@ -131,12 +126,3 @@ def policy_array(policy: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise InvalidOption("policy is not an array of numbers; give action numbers or action probabilities.")
     return array
-
-
-def checked_size(what: str, n_states: int, n_actions: int) -> None:
-    """Refuse an MDP whose arrays would have more than `MAX_ENTRIES` entries, before anything is allocated."""
-    if n_states * n_actions * n_states > MAX_ENTRIES:
-        raise InvalidOption(
-            f"{what} has {n_states} states and {n_actions} actions, {n_states * n_actions * n_states:.1e} "
-            f"transitions; the limit is {MAX_ENTRIES:.1e}, so make it smaller."
-        )

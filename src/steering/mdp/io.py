@@ -28,11 +28,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steering.errors import InvalidMDP, SteeringError
-from steering.mdp.tabular import MAX_ENTRIES, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 SCHEMA = "steering-mdp"
 VERSION = 1
 MAX_JSON_BYTES = 2**27
+MAX_ENTRIES = 2**27
+"""Largest number of entries of one array that is loaded: 1 GB in double precision."""
 
 _ARRAYS = {"P": "<f8", "reward_mean": "<f8", "reward_std": "<f8", "mask": "|b1", "start": "<f8"}
 _NAMES = ("state_names", "action_names")

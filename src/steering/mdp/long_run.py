@@ -23,7 +23,7 @@ from scipy.sparse import csgraph
 
 from steering._checks import whole
 from steering._compiled.chains import stationary_distribution
-from steering._types import Floats
+from steering._types import Bools, Floats, Ints
 from steering.mdp._checks import checked_start
 from steering.mdp.evaluation import policy_chain
 from steering.mdp.tabular import TabularMDP
@@ -50,21 +50,53 @@ def average_reward(
 def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> Floats:
     """Long-run average reward of a policy from every first state, shape (S,)."""
     P, r = policy_chain(mdp, policy, rewards=rewards)
-    graph: Any = sparse.csr_array(P > 0.0)
-    count, label = csgraph.connected_components(graph, directed=True, connection="strong")
-    leaving = np.zeros(count, dtype=bool)
-    tails, heads = graph.nonzero()
-    leaving[label[tails[label[tails] != label[heads]]]] = True
     g = np.zeros(mdp.n_states)
-    for number in np.flatnonzero(~leaving):
-        members = np.flatnonzero(label == number)
+    transient = np.ones(mdp.n_states, dtype=bool)
+    for members in closed_classes(P > 0.0):
         g[members] = stationary_distribution(P[np.ix_(members, members)]) @ r[members]
-    transient = leaving[label]
+        transient[members] = False
     if transient.any():
         inside = P[np.ix_(transient, transient)]
         out = P[np.ix_(transient, ~transient)] @ g[~transient]
         g[transient] = np.linalg.solve(np.eye(len(inside)) - inside, out)
     return g
+
+
+def bias(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> Floats:
+    r"""Bias h of a policy from every first state, shape (S,): what starting there earns beyond the gain, for ever.
+
+    .. math:: h = \sum_{t \ge 0} (P^t - P^*) r = (I - P + P^*)^{-1} (r - g), \qquad P^* h = 0,
+
+    with the Cesàro limit P* of the powers of P (and the sum taken in that sense).
+    """
+    P, r = policy_chain(mdp, policy, rewards=rewards)
+    limit = limiting_matrix(P)
+    h: Floats = np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r)
+    return h
+
+
+def limiting_matrix(P: Floats) -> Floats:
+    """Cesàro limit P* (S, S) of the powers of a transition matrix."""
+    limit = np.zeros_like(P)
+    transient = np.ones(len(P), dtype=bool)
+    for members in closed_classes(P > 0.0):
+        limit[np.ix_(members, members)] = stationary_distribution(P[np.ix_(members, members)])
+        transient[members] = False
+    if transient.any():
+        inside = P[np.ix_(transient, transient)]
+        out = P[np.ix_(transient, ~transient)] @ limit[~transient]
+        limit[transient] = np.linalg.solve(np.eye(len(inside)) - inside, out)
+    return limit
+
+
+def closed_classes(edges: Bools) -> list[Ints]:
+    """Strongly connected components of a graph (S, S) that no edge leaves, each as its states in order."""
+    graph: Any = sparse.csr_array(edges)
+    count, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    leaving = np.zeros(count, dtype=bool)
+    tails, heads = graph.nonzero()
+    leaving[label[tails[label[tails] != label[heads]]]] = True
+    return [np.flatnonzero(label == number) for number in np.flatnonzero(~leaving)]
 
 
 def expected_total_reward(

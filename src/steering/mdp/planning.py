@@ -35,12 +35,13 @@ from steering._compiled import planning as kernels
 from steering._compiled import value_iteration as sweeping
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
+from steering.mdp._arrays import ROW_SUM_TOLERANCE
 from steering.mdp._checks import (
     checked_actions,
     checked_discount,
     checked_rewards,
 )
-from steering.mdp.tabular import ROW_SUM_TOLERANCE, TabularMDP
+from steering.mdp.tabular import TabularMDP
 
 UNLIMITED = 2**62
 POLICY_ITERATION_CAP = 10_000

@@ -7,7 +7,9 @@ every start of an episode. They are used in order, so step t of two agents with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,13 @@ from steering._compiled import simulate
 from steering._types import Floats, Ints
 from steering.mdp.tabular import TabularMDP
 
-Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats]
+Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats, int]
+Transitions = tuple[Ints, Ints, Floats, Ints]
+"""States, actions, rewards, next states."""
+Memory = tuple[Ints, Ints, NDArray[np.bool_], Ints]
+"""What tells a compiled loop to stop early; see `steering._compiled.simulate`."""
+Loop = Callable[..., tuple[int, int]]
+"""Called as loop(state, noise, states, actions, rewards, successors); returns the steps made and the last state."""
 
 CHUNK = 8192
 
@@ -48,11 +56,24 @@ class Noise:
         self._used += n
         return self._chunk[self._used - n : self._used]
 
+    def give_back(self, n: int) -> None:
+        """Hand the last n numbers out again next time."""
+        self._used -= n
+
+
+def watch_nothing() -> Memory:
+    """A memory that never stops a loop."""
+    return np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.bool_), np.zeros(3, np.int64)
+
 
 def tables_of(mdp: TabularMDP) -> Tables:
-    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`)."""
-    offsets, successors, cumulative = simulate.compress(mdp.P)
-    return offsets, successors, cumulative, mdp.reward_mean, mdp.reward_std
+    """Arrays that the compiled simulation reads (see `steering._compiled.simulate`), the same for both forms."""
+    rows = mdp.transitions
+    cumulative = simulate.cumulative_rows(rows.offsets, rows.probabilities)
+    mean, std = rows.spread(rows.mean), rows.spread(rows.std)
+    for array in (cumulative, mean, std):  # read-only as the rest, so that one compiled version serves all MDPs
+        array.flags.writeable = False
+    return rows.offsets, rows.successors, cumulative, mean, std, mdp.n_actions
 
 
 class Simulator:
@@ -88,20 +109,32 @@ class Simulator:
         u = self._starts.take(1)[0]
         self.state = min(int(np.searchsorted(self._start, u, side="right")), self._last_start)
 
-    def window(self, n: int) -> tuple[tuple[Floats, Floats], tuple[Ints, Ints, Floats, Ints]]:
-        """Noise for the next n steps and the places where they are to be recorded; the clock moves on by n."""
-        low, high = self.time, self.time + n
-        self.time = high
-        noise = (self._uniforms.take(n), self._normals.take(n))
-        return noise, (
-            self.states[low:high],
-            self.actions[low:high],
-            self.rewards[low:high],
-            self.successors[low:high],
-        )
+    def step(self, action: int) -> tuple[int, float]:
+        """Take one action; returns the next state and the reward."""
 
-    def follow(self, policy: Ints, n: int) -> tuple[Ints, Ints, Floats, Ints]:
-        """Follow a table policy (layers, S) for n steps; returns the transitions (states, actions, rewards, next)."""
-        noise, out = self.window(n)
-        self.state = simulate.follow_policy(self.tables, policy, self.state, noise, *out)
-        return out
+        def loop(state: int, noise: tuple[Floats, Floats], *out: Any) -> tuple[int, int]:
+            y, r = simulate.step(self.tables, state, action, noise[0][0], noise[1][0])
+            for place, value in zip(out, (state, action, r, y), strict=True):
+                place[0] = value
+            return 1, int(y)
+
+        _, _, rewards, _ = self.advance(loop, 1)
+        return self.state, float(rewards[0])
+
+    def advance(self, loop: Loop, n: int) -> Transitions:
+        """Let a compiled loop make n steps, or fewer if it stops before; returns the transitions that it made."""
+        low, high = self.time, self.time + n
+        noise = (self._uniforms.take(n), self._normals.take(n))
+        out = (self.states[low:high], self.actions[low:high], self.rewards[low:high], self.successors[low:high])
+        done, self.state = loop(self.state, noise, *out)
+        self.time = low + done
+        if done == n:
+            return out
+        self._uniforms.give_back(n - done)
+        self._normals.give_back(n - done)
+        return out[0][:done], out[1][:done], out[2][:done], out[3][:done]
+
+    def follow(self, policy: Ints, n: int, first: int = 0, memory: Memory | None = None) -> Transitions:
+        """Follow a table policy (layers, S) for n steps, the first of them in layer `first`, or until a plan is due."""
+        watched = watch_nothing() if memory is None else memory
+        return self.advance(partial(simulate.follow_policy, self.tables, policy, first, watched), n)

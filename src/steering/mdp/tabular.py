@@ -1,43 +1,55 @@
-"""A finite Markov decision process as validated, read-only arrays.
+"""A finite Markov decision process as validated, read-only arrays, dense or sparse behind one interface.
 
-With S states and A actions, ``P[s, a, s']`` is the probability of moving to s' and the reward of that move
-is drawn
-from a normal distribution with mean ``reward_mean[s, a, s']`` and standard deviation ``reward_std[s, a,
-s']``.
+With S states and A actions, ``P[s, a, s']`` is the probability of moving to s' and the reward of that move is drawn
+from a normal distribution with mean ``reward_mean[s, a, s']`` and standard deviation ``reward_std[s, a, s']``.
 ``mask[s, a]`` says which actions are allowed; whatever is given for the others is ignored and kept as zero.
+
+**Two forms.** What is given decides: (S, A, S) arrays stay dense, and transitions (a scipy sparse matrix, columns, a
+function of labelled states) stay sparse; `is_sparse` tells. Environments that are built from few transitions choose
+by size. Neither form is turned into the other in silence: `to_dense` and `to_sparse` do it when asked, and `P`,
+`reward_mean` and `reward_std` of a large sparse MDP are refused. What both have: `n_states`, `n_actions`, `mask`,
+`start`, `rewards` (S, A), `row(s, a)` and `transitions`, the rows in sparse form (made once for a dense MDP).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import FrozenInstanceError
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from steering._types import Bools, Floats
-from steering.errors import InvalidMDP
+from steering.errors import InvalidMDP, TooLarge
+from steering.mdp import _arrays, build
+from steering.mdp.sparse import SparseTable, from_dense, require_dense
 
-ROW_SUM_TOLERANCE = 1e-9
+SMALL_ENTRIES = 2**22
+"""Entries S A S up to which a sparse MDP gives dense arrays when asked for `P`: 32 MB each."""
 
-MAX_ENTRIES = 2**27
-"""Largest number of entries of an (S, A, S) array that is built or loaded: 1 GB in double precision."""
+DENSE_ENTRIES = 2**13
+"""Entries S A S up to which an environment built from transitions is kept dense: it costs nothing there."""
+
+_ARRAYS = ("P", "reward_mean", "reward_std")
+_SHARED = ("mask", "start", "state_names", "action_names")
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
 class TabularMDP:
     """A finite MDP: checked once, then read-only.
 
     Parameters
     ----------
     P
-        Transition probabilities, shape (S, A, S).
+        Transition probabilities, shape (S, A, S); or a scipy sparse matrix of shape (S A, S) with row s A + a for
+        (s, a), or a list of A scipy sparse matrices of shape (S, S). Of sparse ones an empty row means that the
+        action is not allowed.
     reward_mean
-        Mean reward; shape (S, A, S), or (S, A) or (S,) when it does not depend on the rest, or one number.
+        Mean reward; shape (S, A, S), or (S, A) or (S,) when it does not depend on the rest, or one number. With a
+        sparse P also a sparse matrix of its shape.
     reward_std
-        Standard deviation of the reward, broadcast in the same way; 0 (the default) means no noise.
+        Standard deviation of the reward, given in the same way; 0 (the default) means no noise.
     mask
         Allowed actions, shape (S, A); all allowed by default.
     start
@@ -52,62 +64,200 @@ class TabularMDP:
     (2, 1)
     """
 
-    P: Floats
-    reward_mean: Floats
-    reward_std: Floats
     mask: Bools
     start: Floats
     state_names: tuple[str, ...]
     action_names: tuple[str, ...]
+    _dense: dict[str, Floats] | None
+    _sparse: SparseTable | None
 
     def __init__(
         self,
-        P: ArrayLike,
-        reward_mean: ArrayLike,
-        reward_std: ArrayLike = 0.0,
+        P: Any,
+        reward_mean: Any,
+        reward_std: Any = 0.0,
         mask: ArrayLike | None = None,
         start: ArrayLike = 0,
         state_names: Sequence[str] = (),
         action_names: Sequence[str] = (),
     ) -> None:
-        rows = _numbers("P", P)
+        if build.is_sparse(P):
+            table, allowed = build.from_matrices(P, reward_mean, reward_std, mask)
+            self._finish(None, table, allowed, start, state_names, action_names)
+            return
+        shape = np.shape(P) if isinstance(P, np.ndarray) else ()
+        if len(shape) == 3:
+            require_dense("an MDP", shape[0], shape[1])
+        rows = _arrays.numbers("P", P)
         if rows.ndim != 3 or rows.shape[0] != rows.shape[2] or 0 in rows.shape:
             raise InvalidMDP(f"P has shape {rows.shape}; it must be (S, A, S) with S and A at least 1.")
-        S, A, _ = rows.shape
-        allowed = _checked_mask(mask, S, A)
-        rows = _checked_rows(rows, allowed)
-        mean = _checked_rewards("reward_mean", reward_mean, rows.shape, allowed)
-        std = _checked_rewards("reward_std", reward_std, rows.shape, allowed)
-        if (std < 0).any():
-            where = _first(std < 0)
-            raise InvalidMDP(f"reward_std{list(where)} is {std[where]:g}; a standard deviation cannot be negative.")
+        allowed = _arrays.checked_mask(mask, *rows.shape[:2])
+        rows = _arrays.checked_rows(rows, allowed)
+        mean = _arrays.checked_rewards("reward_mean", reward_mean, rows.shape, allowed)
+        std = _arrays.checked_rewards("reward_std", reward_std, rows.shape, allowed)
+        _arrays.refuse_negative("reward_std", std, "a standard deviation")
+        dense = {"P": rows, "reward_mean": mean, "reward_std": std}
+        self._finish(dense, None, allowed, start, state_names, action_names)
+
+    @classmethod
+    def from_transitions(
+        cls,
+        states: Any,
+        actions: ArrayLike | None = None,
+        next_states: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
+        rewards: ArrayLike | None = None,
+        n_states: int | None = None,
+        n_actions: int | None = None,
+        start: Any = 0,
+        *,
+        reward_std: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        state_names: Sequence[str] = (),
+        action_names: Sequence[str] = (),
+    ) -> TabularMDP:
+        """Build a sparse MDP from columns of transitions (s, a, s', probability, reward), in any order.
+
+        Transitions given more than once are merged (`steering.mdp.sparse`): probabilities add up, the reward is the
+        probability-weighted mixture. A pair (s, a) without transitions is an action that is not allowed there.
+
+        Parameters
+        ----------
+        states, actions, next_states, probabilities
+            Columns of equal length; or as `states` alone a pandas table or the path of a CSV file with columns
+            ``state, action, next_state, probability, reward`` and perhaps ``reward_std``. States and actions are
+            numbers from 0, or text labels, numbered in the order in which they appear and kept as names.
+        rewards, reward_std
+            A column, an array (S, A) or one number; 0 by default.
+        n_states, n_actions
+            Sizes, by default one more than the largest number that appears.
+        start
+            Number or label of the first state, or its distribution (S,).
+        mask
+            Allowed actions (S, A); transitions of others are ignored.
+
+        Examples
+        --------
+        >>> mdp = TabularMDP.from_transitions([0, 0, 1], [0, 0, 0], [0, 1, 0], [0.1, 0.9, 1.0], [0.0, 0.0, 1.0])
+        >>> mdp.is_sparse, mdp.n_states, mdp.rewards.ravel().tolist()
+        (True, 2, [0.0, 1.0])
+        """
+        columns = build.read_columns(states, actions, next_states, probabilities, rewards, reward_std)
+        return cls._of(**build.from_columns(columns, n_states, n_actions, start, mask, state_names, action_names))
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[Any, Any], Iterable[Sequence[Any]]],
+        start: Hashable | Mapping[Any, float],
+        actions: Sequence[Hashable] | Callable[[Any], Iterable[Hashable]],
+        *,
+        max_states: int = 10_000_000,
+    ) -> TabularMDP:
+        """Build a sparse MDP from a function of (state, action), over all states that the start leads to.
+
+        States are found breadth first, so numbers follow the distance from the start; their labels (anything
+        hashable) become `state_names`.
+
+        Parameters
+        ----------
+        function
+            ``function(state, action)`` gives outcomes ``(probability, next_state, reward)`` or ``(probability,
+            next_state, reward, reward_std)``; none means that the action is not allowed there.
+        start
+            Label of the first state, or a dict from labels to probabilities.
+        actions
+            Labels of the actions, or a function from a state to those that are allowed there.
+        max_states
+            Refuse to find more states than this.
+
+        Examples
+        --------
+        >>> def walk(x, step):
+        ...     return [(0.9, max(x + step, 0) % 4, float(x == 3)), (0.1, x, 0.0)]
+        >>> TabularMDP.from_function(walk, start=0, actions=[-1, 1]).state_names
+        ('0', '1', '2', '3')
+        """
+        return cls._of(**build.explore(function, start, actions, max_states))
+
+    @classmethod
+    def _of(
+        cls,
+        table: SparseTable,
+        mask: Bools,
+        start: ArrayLike,
+        state_names: Sequence[str],
+        action_names: Sequence[str],
+    ) -> TabularMDP:
+        """An MDP of sparse rows that have been checked."""
+        mdp = cls.__new__(cls)
+        mdp._finish(None, table, mask, start, state_names, action_names)
+        return mdp
+
+    def _finish(
+        self,
+        dense: dict[str, Floats] | None,
+        table: SparseTable | None,
+        mask: Bools,
+        start: ArrayLike,
+        state_names: Sequence[str],
+        action_names: Sequence[str],
+    ) -> None:
+        S, A = mask.shape
         values = {
-            "P": rows,
-            "reward_mean": mean,
-            "reward_std": std,
-            "mask": allowed,
-            "start": _checked_start(start, S),
-            "state_names": _checked_names("state_names", state_names, S),
-            "action_names": _checked_names("action_names", action_names, A),
+            "_dense": dense,
+            "_sparse": table,
+            "mask": mask,
+            "start": _arrays.checked_start(start, S),
+            "state_names": _arrays.checked_names("state_names", state_names, S),
+            "action_names": _arrays.checked_names("action_names", action_names, A),
         }
         self.__setstate__(values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: self.__dict__[key] for key in ("_dense", "_sparse", *_SHARED)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Also called when a copy is unpickled in another process: arrays stay read-only there.
         for key, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, key, value)
+            parts = value.values() if isinstance(value, dict) else (value,)
+            for part in value.arrays() if isinstance(value, SparseTable) else parts:
+                if isinstance(part, np.ndarray):
+                    part.flags.writeable = False
+            self.__dict__[key] = value
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field '{name}'")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field '{name}'")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the transitions are stored as sparse rows."""
+        return self._sparse is not None
 
     @property
     def n_states(self) -> int:
         """Number of states S."""
-        return int(self.P.shape[0])
+        return int(self.mask.shape[0])
 
     @property
     def n_actions(self) -> int:
         """Number of actions A."""
-        return int(self.P.shape[1])
+        return int(self.mask.shape[1])
+
+    @property
+    def n_transitions(self) -> int:
+        """Number of (s, a, s') with positive probability."""
+        if self._dense is not None and "transitions" not in self.__dict__:
+            return int(np.count_nonzero(self._dense["P"]))
+        return self.transitions.size
+
+    @property
+    def entries(self) -> int:
+        """Size S A S of a dense table, stored or not."""
+        return self.n_states * self.n_actions * self.n_states
 
     @property
     def allowed(self) -> Bools:
@@ -119,134 +269,123 @@ class TabularMDP:
         """Distribution of the first state, shape (S,); the same as `start`."""
         return self.start
 
+    @property
+    def P(self) -> Floats:
+        """Transition probabilities as a dense array (S, A, S); refused when sparse and large."""
+        return self._array("P")
+
+    @property
+    def reward_mean(self) -> Floats:
+        """Mean rewards as a dense array (S, A, S), as `P`; zero where a sparse MDP has no transition."""
+        return self._array("reward_mean")
+
+    @property
+    def reward_std(self) -> Floats:
+        """Standard deviations of rewards as a dense array (S, A, S), as `P`."""
+        return self._array("reward_std")
+
+    def _array(self, name: str) -> Floats:
+        if self._dense is not None:
+            return self._dense[name]
+        if self.entries > SMALL_ENTRIES:
+            raise TooLarge(
+                f"{name} of a sparse MDP of {self.n_states} states would be a dense table of {self.entries:.1e} "
+                "entries; use row(s, a) or transitions, or to_dense() if you are sure."
+            )
+        return self._small_arrays[name]
+
+    @cached_property
+    def _small_arrays(self) -> dict[str, Floats]:
+        dense = self.to_dense()._dense
+        assert dense is not None
+        return dense
+
+    @cached_property
+    def transitions(self) -> SparseTable:
+        """The rows of P with their rewards in sparse form, whichever form the MDP has."""
+        if self._sparse is not None:
+            return self._sparse
+        assert self._dense is not None
+        table = from_dense(*(self._dense[name] for name in _ARRAYS))
+        for array in table.arrays():
+            array.flags.writeable = False
+        return table
+
+    def row(self, state: int, action: int) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
+        """Outcomes of (s, a): successors (increasing), probabilities, means and deviations of their rewards."""
+        S, A = self.mask.shape
+        if not (0 <= state < S and 0 <= action < A):
+            raise InvalidMDP(f"there is no pair ({state}, {action}); states go to {S - 1}, actions to {A - 1}.")
+        table, row = self.transitions, int(state) * A + int(action)
+        part = slice(int(table.offsets[row]), int(table.offsets[row + 1]))
+        rewards = (table.of_row(values, row) for values in (table.mean, table.std))
+        return (table.successors[part], table.probabilities[part], *cast(tuple[Floats, Floats], tuple(rewards)))
+
     @cached_property
     def rewards(self) -> Floats:
         """Expected reward r(s, a) = sum over s' of P(s'|s, a) reward_mean(s, a, s'), shape (S, A)."""
-        r: Floats = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
+        if self._sparse is not None:
+            r = self._sparse.expected_rewards()
+        else:
+            r = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
         r.flags.writeable = False
         return r
 
+    def to_dense(self) -> TabularMDP:
+        """The same MDP with dense arrays; refused when they do not fit into memory."""
+        if self._sparse is None:
+            return self
+        require_dense("an MDP", self.n_states, self.n_actions)
+        table = self._sparse
+        parts = (table.probabilities, table.spread(table.mean), table.spread(table.std))
+        return self._with(dict(zip(_ARRAYS, (table.dense(part) for part in parts), strict=True)), None)
+
+    def to_sparse(self) -> TabularMDP:
+        """The same MDP with sparse rows; rewards of transitions that cannot happen are forgotten."""
+        return self if self._sparse is not None else self._with(None, self.transitions)
+
+    def by_size(self) -> TabularMDP:
+        """The form that suits the size: dense while a dense table is small, sparse beyond (`DENSE_ENTRIES`)."""
+        return self.to_dense() if self.entries <= DENSE_ENTRIES else self.to_sparse()
+
+    def _with(self, dense: dict[str, Floats] | None, table: SparseTable | None) -> TabularMDP:
+        mdp = type(self).__new__(type(self))
+        mdp.__setstate__({**self.__getstate__(), "_dense": dense, "_sparse": table})
+        return mdp
+
+    def replace(self, **changes: Any) -> TabularMDP:
+        """A copy in the same form with some of mask, start, names or (dense only) arrays changed, checked again."""
+        given = {key: getattr(self, key) for key in _SHARED}
+        if self._dense is not None:
+            return type(self)(**{**self._dense, **given, **changes})
+        unknown = sorted(set(changes) - {"start", "state_names", "action_names"})
+        if unknown:
+            raise InvalidMDP(f"{unknown[0]} of a sparse MDP cannot be replaced; build it again from its transitions.")
+        return type(self)._of(table=self.transitions, **{**given, **changes})
+
     def same_as(self, other: TabularMDP) -> bool:
-        """Whether every array and name is equal to that of the other MDP, to the bit."""
-        arrays = ("P", "reward_mean", "reward_std", "mask", "start")
-        return (self.state_names, self.action_names) == (other.state_names, other.action_names) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
-        )
+        """Whether every array and name is equal to that of the other MDP, to the bit, and the form is the same."""
+        if (self.state_names, self.action_names) != (other.state_names, other.action_names):
+            return False
+        if self.is_sparse != other.is_sparse:
+            return False
+        return all(np.array_equal(a, b) for a, b in zip(self.arrays(), other.arrays(), strict=True))
+
+    def arrays(self, *, dense: bool = False) -> tuple[NDArray[Any], ...]:
+        """All arrays of the stored form (or of the dense one), for comparing and hashing."""
+        own: Iterable[NDArray[Any]]
+        if dense or self._dense is not None:
+            own = (self.P, self.reward_mean, self.reward_std)
+        else:
+            own = self.transitions.arrays()
+        return (*own, self.mask, self.start)
+
+    def stored_rewards(self) -> dict[str, Floats]:
+        """Means and deviations of rewards in whatever shape they are stored."""
+        if self._dense is not None:
+            return {name: self._dense[name] for name in _ARRAYS[1:]}
+        return {"reward_mean": self.transitions.mean, "reward_std": self.transitions.std}
 
     def __repr__(self) -> str:
-        return f"TabularMDP(n_states={self.n_states}, n_actions={self.n_actions})"
-
-
-def _first(bad: Bools) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argwhere(bad)[0])
-
-
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    """Return a fresh array of float64; every zero is +0, so that equal numbers are equal bits."""
-    error = InvalidMDP(f"{name} is not an array of numbers; give nested lists or an array of one shape.")
-    try:
-        raw = np.asarray(values)
-        if raw.dtype.kind not in "biuf":
-            raise error
-        array = np.array(raw, dtype=np.float64, order="C")
-        array += 0.0
-        return array
-    except (TypeError, ValueError, OverflowError):
-        raise error from None
-
-
-def _refuse_non_finite(name: str, array: Floats) -> None:
-    bad = ~np.isfinite(array)
-    if bad.any():
-        where = _first(bad)
-        raise InvalidMDP(f"{name}{list(where)} is {array[where]}; every entry must be a finite number.")
-
-
-def _checked_mask(mask: ArrayLike | None, S: int, A: int) -> Bools:
-    if mask is None:
-        return np.ones((S, A), dtype=np.bool_)
-    try:
-        array = np.array(mask)
-    except ValueError:
-        raise InvalidMDP("mask is not an array; give nested lists or an array of one shape.") from None
-    if array.shape != (S, A):
-        raise InvalidMDP(f"mask has shape {array.shape}; it must be (S, A) = {(S, A)}.")
-    if array.dtype != np.bool_:
-        if array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all():
-            raise InvalidMDP("mask must hold only true and false (or 1 and 0).")
-        array = array.astype(np.bool_)
-    empty = np.flatnonzero(~array.any(axis=1))
-    if empty.size:
-        raise InvalidMDP(f"state {int(empty[0])} has no allowed action; allow at least one in mask[{int(empty[0])}].")
-    return np.ascontiguousarray(array)
-
-
-def _checked_rows(P: Floats, mask: Bools) -> Floats:
-    P[~mask] = 0.0
-    _refuse_non_finite("P", P)
-    if (P < 0).any():
-        where = _first(P < 0)
-        raise InvalidMDP(f"P{list(where)} is {P[where]:g}; a probability cannot be negative.")
-    total = P.sum(axis=2)
-    bad = mask & (np.abs(total - 1.0) > ROW_SUM_TOLERANCE)
-    if bad.any():
-        s, a = _first(bad)
-        raise InvalidMDP(
-            f"P[{s}, {a}] sums to {total[s, a]:.12g}; every row of an allowed action must sum to 1 "
-            f"(within {ROW_SUM_TOLERANCE:g})."
-        )
-    return P
-
-
-def _checked_rewards(name: str, values: ArrayLike, shape: tuple[int, ...], mask: Bools) -> Floats:
-    array = _numbers(name, values)
-    if array.shape in ((shape[0],), shape[:2]):
-        array = array.reshape(array.shape + (1,) * (3 - array.ndim))
-    elif array.shape not in (shape, (), (1,)):
-        raise InvalidMDP(
-            f"{name} has shape {array.shape}; it must be (S, A, S) = {shape}, (S, A) = {shape[:2]}, "
-            f"(S,) = {shape[:1]} or a single number."
-        )
-    full = np.array(np.broadcast_to(array, shape), dtype=np.float64, order="C")
-    full[~mask] = 0.0
-    _refuse_non_finite(name, full)
-    return full
-
-
-def _checked_start(start: ArrayLike, S: int) -> Floats:
-    if isinstance(start, (int, np.integer)) and not isinstance(start, bool):
-        if not 0 <= start < S:
-            raise InvalidMDP(f"start is state {start}; with {S} states it must be from 0 to {S - 1}.")
-        array = np.zeros(S)
-        array[start] = 1.0
-        return array
-    array = _numbers("start", start)
-    if array.shape != (S,):
-        raise InvalidMDP(f"start has shape {array.shape}; it must be (S,) = {(S,)} or the number of a state.")
-    _refuse_non_finite("start", array)
-    if (array < 0).any():
-        s = int(np.argwhere(array < 0)[0, 0])
-        raise InvalidMDP(f"start[{s}] is {array[s]:g}; a probability cannot be negative.")
-    if abs(array.sum() - 1.0) > ROW_SUM_TOLERANCE:
-        raise InvalidMDP(f"start sums to {array.sum():.12g}; it must sum to 1 (within {ROW_SUM_TOLERANCE:g}).")
-    return array
-
-
-def _checked_names(name: str, values: Sequence[str], n: int) -> tuple[str, ...]:
-    if isinstance(values, str):
-        raise InvalidMDP(f"{name} is one text; give a list of {n} names, or none.")
-    names = tuple(str(value) for value in values)
-    if names and len(names) != n:
-        raise InvalidMDP(f"{name} has {len(names)} entries; give one for each of the {n}, or none.")
-    odd = next((value for value in names if not _is_text(value)), None)
-    if odd is not None:
-        raise InvalidMDP(f"{name} has {odd!r}, which cannot be stored; use text without zero characters.")
-    if len(set(names)) != len(names):
-        twice = next(value for value in names if names.count(value) > 1)
-        raise InvalidMDP(f"{name} has '{twice}' twice; names must differ.")
-    return names
-
-
-def _is_text(value: str) -> bool:
-    """Whether a name survives every file format: no zero characters (padding) and valid Unicode."""
-    return "\0" not in value and value.encode("utf-8", "ignore").decode() == value
+        form = f", n_transitions={self.n_transitions}, sparse" if self.is_sparse else ""
+        return f"TabularMDP(n_states={self.n_states}, n_actions={self.n_actions}{form})"

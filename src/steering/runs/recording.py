@@ -75,7 +75,7 @@ class Recorder:
         names = self.wanted.names
         self.plan_times.append(now)
         if names & {"value_gap", "diagnostics"}:
-            self.gaps.append(self._value_gap(agent, state))
+            self.gaps.append(self._value_gap(agent, state, now))
         if "diagnostics" in names:
             self.diagnoses.append(agent.diagnose(self.rng))
         last = self.q_times[-1] if self.q_times else -1
@@ -84,39 +84,69 @@ class Recorder:
             self.q_times.append(now)
             self.q_posteriors.append(agent.q_posterior(self.rng))
 
-    def _value_gap(self, agent: Agent, state: int) -> float:
+    def _value_gap(self, agent: Agent, state: int, now: int) -> float:
         mdp, discount, horizon = self.environment.table, self.environment.discount, self.environment.horizon
+        layers = (horizon or 1, mdp.n_states)
+        if agent.policy is None or np.shape(agent.policy) != layers:
+            given = "has no policy" if agent.policy is None else f"has a policy of shape {np.shape(agent.policy)}"
+            raise NotAvailable(
+                f"agent '{agent.name}' {given}, so value_gap cannot be recorded; it needs `policy`, {layers}, after "
+                "`plan`."
+            )
         if horizon is None:
-            V = planners.evaluate(mdp, agent.policy[0], discount)
+            layer, V = 0, planners.evaluate(mdp, agent.policy[0], discount)
         else:
-            V = planners.evaluate_finite(mdp, agent.policy, horizon, discount)[0]
-        return float(self.oracle.V[0, state] - V[state])
+            layer = now % horizon
+            V = planners.evaluate_finite(mdp, agent.policy, horizon, discount)[layer]
+        return float(self.oracle.V[layer, state] - V[state])
 
 
 def collect(recorders: Sequence[Recorder]) -> dict[str, Any]:
-    """Fields of `RunResults` from the records of all seeds."""
+    """Fields of `RunResults` from the records of all seeds.
+
+    Where seeds differ in their times, arrays are as long as the longest seed needs, and end in NaN (times: in -1).
+    """
     first = recorders[0]
     names = first.wanted.names
     fields: dict[str, Any] = {}
     if names:
-        fields["plan_times"] = np.array(first.plan_times)
+        fields["plan_times"] = _times([one.plan_times for one in recorders])
+    gaps = padded([one.gaps for one in recorders])
     if "value_gap" in names:
-        fields["value_gaps"] = np.array([one.gaps for one in recorders])
+        fields["value_gaps"] = gaps
     if "diagnostics" in names:
         fields["diagnostics"] = Diagnostics(
             **{
-                key: np.array([[diagnosis[key] for diagnosis in one.diagnoses] for one in recorders], dtype=np.float64)
+                key: padded([[diagnosis[key] for diagnosis in one.diagnoses] for one in recorders])
                 for key in first.diagnoses[0]
             },
-            true_regret=np.array([one.gaps for one in recorders]),
+            true_regret=gaps,
         )
     if "q_posterior" in names:
         optimal = first.oracle.Q.copy()
         optimal[:, ~first.environment.mask] = np.nan
         fields["q_posterior"] = QSnapshots(
-            np.array(first.q_times),
-            np.array([[mean for mean, _ in one.q_posteriors] for one in recorders]),
-            np.array([[std for _, std in one.q_posteriors] for one in recorders]),
+            _times([one.q_times for one in recorders]),
+            padded([[mean for mean, _ in one.q_posteriors] for one in recorders]),
+            padded([[std for _, std in one.q_posteriors] for one in recorders]),
             optimal,
         )
     return fields
+
+
+def padded(rows: Sequence[Sequence[Any]]) -> Floats:
+    """Rows of numbers or tables as one array (K, longest, ...); what a shorter row does not have is NaN."""
+    longest = max(rows, key=len)
+    out = np.full((len(rows), len(longest), *np.shape(longest[0] if longest else 0.0)), np.nan)
+    for place, row in zip(out, rows, strict=True):
+        if row:
+            place[: len(row)] = row
+    return out
+
+
+def _times(rows: Sequence[Sequence[int]]) -> Ints:
+    """Times (n,) that all seeds share, else (K, n) with -1 after a seed's last one."""
+    if all(row == rows[0] for row in rows):
+        return np.array(rows[0], dtype=np.int64)
+    table = padded(rows)
+    return np.where(np.isnan(table), -1, table).astype(np.int64)

@@ -28,7 +28,10 @@ NORMALISED = (False, True, "oracle", "random")
 
 @dataclass(frozen=True)
 class QSnapshots:
-    """Beliefs about Q at chosen times: arrays (seeds, times, layers, S, A), NaN where an action is not allowed."""
+    """Beliefs about Q at chosen times: arrays (seeds, times, layers, S, A), NaN where an action is not allowed.
+
+    `times` is (times,), or (seeds, times) where seeds differ in them; see `RunResults`.
+    """
 
     times: Ints
     mean: Floats
@@ -40,6 +43,8 @@ class QSnapshots:
 @dataclass(frozen=True)
 class Diagnostics:
     """What every plan of STEERING rested on; arrays (seeds, plans), `information` (seeds, plans, S, A).
+
+    A seed with fewer plans than another has NaN at the end.
 
     Attributes
     ----------
@@ -76,18 +81,19 @@ class Diagnostics:
         plan with regret and nothing to learn has an infinite ratio, and the right side is infinite: the theorem says
         nothing then.
         """
-        plans = self.regret.shape[1]
-        largest = self.ratio.max(axis=1)
+        made = ~np.isnan(self.regret)
+        largest = self.ratio.max(axis=1, initial=0.0, where=made)
         known = np.isfinite(largest)
-        right = np.sqrt(np.where(known, largest, 0.0) * plans * self.gain.sum(axis=1))
+        gains = self.gain.sum(axis=1, where=made)
+        right = np.sqrt(np.where(known, largest, 0.0) * made.sum(axis=1) * gains)
         right[~known] = np.inf
-        return self.regret.sum(axis=1), right
+        return self.regret.sum(axis=1, where=made), right
 
     def true_sum(self) -> Floats:
         """Sum of V* - V in the true MDP over all plans, one for each seed: what the theorem bounds in expectation."""
         if self.true_regret is None:
             raise NotAvailable("the true regret of plans is not in these records; run again and record diagnostics.")
-        total: Floats = self.true_regret.sum(axis=1)
+        total: Floats = self.true_regret.sum(axis=1, where=~np.isnan(self.true_regret))
         return total
 
 
@@ -108,7 +114,9 @@ class RunResults(Tabled):
     visits, windows
         Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
     plan_times, value_gaps
-        On request: times of plans and V*(s) - V_policy(s) at the state then occupied, (K, plans).
+        On request: times of plans (plans,) and V*(s) - V_policy(s) at the state then occupied, (K, plans). An agent
+        that decides itself when to plan does so at other times with each seed: then times are (K, plans), and a seed
+        with fewer plans than another has times of -1 and gaps of NaN at the end.
     q_posterior, diagnostics
         On request: beliefs about Q, and what each plan rested on.
     """

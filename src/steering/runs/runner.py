@@ -21,7 +21,7 @@ from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
-from steering.errors import InvalidOption
+from steering.errors import InvalidOption, SteeringError
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, Tables, tables_of
 from steering.runs.comparison import Comparison
@@ -212,23 +212,41 @@ def _one_run(world: _World, agent: Agent, problem: Problem, seed: int, edges: In
 
 
 def simulate(agent: Agent, simulator: Simulator, environment: Environment, recorder: Recorder | None = None) -> None:
-    """Alternate plans and blocks of steps until the simulator is full; the recorder looks after each plan."""
-    horizon = environment.horizon
-    if horizon is not None:
-        block = horizon
-    elif agent.plans or recorder is not None:
-        block = environment.replan_every
-    else:
-        block = LEARNING_BLOCK
-    if horizon is None:
-        simulator.begin_episode()
-    while simulator.time < simulator.steps:
-        if horizon is not None:
+    """Alternate plans and blocks of steps until the simulator is full; the recorder looks after each plan.
+
+    A block ends where the agent wants a plan, or at the latest moment, of which `latest_plan` speaks.
+    """
+    while (now := simulator.time) < simulator.steps:
+        step = step_of_episode(now, environment)
+        if begins_episode(now, environment):
             simulator.begin_episode()
-        agent.plan(simulator.state)
+        agent.plan(simulator.state, step)
         if recorder is not None:
-            recorder.look(agent, simulator.state, simulator.time)
-        agent.interact(simulator, min(block, simulator.steps - simulator.time))
+            recorder.look(agent, simulator.state, now)
+        latest = latest_plan(now, environment, regular=agent.plans or recorder is not None)
+        agent.interact(simulator, min(latest, simulator.steps) - now, step)
+        if simulator.time == now:
+            raise SteeringError(f"agent '{agent.name}' made no step in `interact`; it must make at least one.")
+
+
+def step_of_episode(now: int, environment: Environment) -> int:
+    """Step of an episode at time `now`; 0 in the continuing setting."""
+    return 0 if environment.horizon is None else now % environment.horizon
+
+
+def begins_episode(now: int, environment: Environment) -> bool:
+    """Whether the state is drawn from the start distribution at time `now`."""
+    return now == 0 or (environment.horizon is not None and now % environment.horizon == 0)
+
+
+def latest_plan(now: int, environment: Environment, *, regular: bool) -> int:
+    """Time of the next plan after one at `now`, at the latest: the next episode, or `replan_every` steps later.
+
+    An agent without plans is called less often, unless somebody looks at it at regular times.
+    """
+    if environment.horizon is not None:
+        return now - now % environment.horizon + environment.horizon
+    return now + (environment.replan_every if regular else LEARNING_BLOCK)
 
 
 def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) -> tuple[Ints, Ints, Floats]:
@@ -248,20 +266,18 @@ def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) 
     """
     states, actions = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     rewards = np.zeros(steps)
-    horizon = environment.horizon
-    block = horizon or (environment.replan_every if agent.plans else LEARNING_BLOCK)
-    state = 0
+    state = latest = 0
     for t in range(steps):
-        step = t % block
-        if step == 0:
-            if horizon is not None or t == 0:
-                state = live.reset()
-            agent.plan(state)
-        layer = step if horizon is not None else 0
-        action = agent.act(state, layer)
+        step = step_of_episode(t, environment)
+        if begins_episode(t, environment):
+            state = live.reset()
+        if t == latest or agent.wants_plan():
+            agent.plan(state, step)
+            latest = latest_plan(t, environment, regular=agent.plans)
+        action = agent.checked(state, agent.act(state, step))
         successor, reward, restarted = live.step(action)
         states[t], actions[t], rewards[t] = state, action, reward
-        agent.observe(state, action, float(reward), successor, layer)
+        agent.observe(state, action, float(reward), successor, step)
         # After a time limit of the environment the run goes on elsewhere; that jump is not a transition of the MDP.
         state = live.state if restarted else successor
     return states, actions, rewards

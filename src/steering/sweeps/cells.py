@@ -25,6 +25,7 @@ from steering._version import REVISION
 from steering.agents import Agent, describe_agent
 from steering.envs import Environment
 from steering.errors import InvalidOption
+from steering.mdp.tabular import SMALL_ENTRIES
 from steering.sweeps.store.plans import Seeds, canonical
 from steering.sweeps.store.schema import KEY_BYTES, KEY_SCHEMA
 
@@ -97,7 +98,8 @@ def content_of(environment: Environment) -> str:
     """Hash of the MDP of an environment."""
     mdp = environment.table
     digest = hashlib.blake2b(digest_size=KEY_BYTES)
-    for array in (mdp.P, mdp.reward_mean, mdp.reward_std, mdp.mask, mdp.start):
+    # A small sparse MDP has the hash of its dense form, which is what it was before there were two.
+    for array in mdp.arrays(dense=mdp.entries <= SMALL_ENTRIES):
         digest.update(str(array.shape).encode())
         digest.update(array.tobytes())
     return digest.hexdigest()

@@ -162,6 +162,7 @@ class _Run:
     """The state of one start of a sweep; see the module's docstring."""
 
     executor: Executor
+    part: Shard
 
     def __init__(self, plan: Plan, store: Store, retries: int, watch: Watcher | None) -> None:
         self.plan = plan
@@ -182,6 +183,9 @@ class _Run:
 
     def find_pending(self, shard: Shard, retry_failed: bool) -> None:
         """List the cells to run: those of the shard that are neither in a whole shard nor in quarantine."""
+        self.part = shard
+        for name in self.store.take_back():
+            self.journal.write("taken_back", file=name)
         found = self.store.scan()
         self.report.versions = sorted(found.versions - {__version__})
         if found.problems:
@@ -245,9 +249,21 @@ class _Run:
             self.watch(report)
 
     def finished(self) -> None:
-        """Everything was tried: tidy the store."""
-        self.store.merge()
+        """Everything was tried: tidy the store, then count what is in it."""
+        if self.store.merge() or self.report.computed:
+            self._count()
         self.state = "finished"
+
+    def _count(self) -> None:
+        """What is done is what is found on the disk, whatever was handed to it."""
+        found = self.store.scan()
+        for name, reason in found.problems:
+            self.journal.write("unreadable", file=name[-200:], reason=reason)
+        mine = (key for index, key in enumerate(self.plan.keys()) if index in self.part)
+        self.report.done = sum(key in found.keys for key in mine)
+        failed = self.report.failed.items()
+        self.report.failed = {key: message for key, message in failed if bytes.fromhex(key) not in found.keys}
+        self.watch(self.report)
 
     def end(self, began: float) -> None:
         """Close the journal, however the sweep ended."""
@@ -301,7 +317,7 @@ class _Run:
             self._failed(cells[failure.index], failure)
 
     def _store(self, outcome: Outcome) -> None:
-        self.written.append(self.store.write(outcome.shard, outcome.rows).name)
+        self.written += [self.store.write(content, rows).name for rows, content in outcome.shards]
         if len(self.written) >= MERGE_EVERY:
             # Only what this process wrote: others on the same directory may be doing the same.
             self.store.merge(self.written)

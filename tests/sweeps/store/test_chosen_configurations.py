@@ -10,8 +10,8 @@ import pytest
 import steering
 from steering.errors import InvalidOption
 from steering.mdp import io
-from steering.runs.statistics import area_under_curve
 from steering.runs import figure
+from steering.runs.statistics import area_under_curve
 from steering.sweeps import profiles
 from steering.sweeps.store import schema
 from steering.sweeps.store.directory import Store

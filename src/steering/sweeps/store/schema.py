@@ -5,17 +5,22 @@ points, visits, diagnostics and the posterior of Q where they were recorded. One
 one piece: it is in a whole shard or it is nowhere.
 
 The file carries `SCHEMA_VERSION` and the package version in its metadata and nothing else that a reader would act on;
-`read_rows` refuses every file whose columns and types are not exactly those of its version, and every file that claims
-more than it may hold, before any data is unpacked.
+`read_pieces` refuses every file whose columns and types are not exactly those of its version, and every file that
+claims more than it may hold, before any data is unpacked.
+
+One bound, `PIECE_BYTES`, holds for what is written in one shard, merged into one and unpacked at once, so that every
+shard that is written is also read. A larger shard, which older versions left behind, is read in pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -23,7 +28,8 @@ from steering._version import __version__
 from steering.errors import SteeringError
 from steering.runs.results import RunResults, known
 from steering.runs.tables import thinned_steps
-from steering.sweeps.store.footer import read_claims
+from steering.sweeps.store.footer import Claims, read_claims
+from steering.sweeps.store.pages import row_bytes
 
 SCHEMA_VERSION = 2
 """Version of the files that are written; those of older versions are read, without what they do not have."""
@@ -37,9 +43,20 @@ ADDED = {"random_gap": 2}
 KEY_BYTES = 16
 
 MAX_SHARD_BYTES = 1 << 30
-"""Largest shard that is read, as a file and unpacked; a shard written here is far below."""
+"""Largest file that is read; a shard written here is far below."""
+
+PIECE_BYTES = 128 << 20
+"""Most that a shard takes unpacked, and most that is unpacked at once: the bound for writing, merging and reading.
+Only a row that alone takes more is in a shard of its own."""
+
+MAX_ROW_BYTES = 960 << 20
+"""Largest row, unpacked; it is less than the largest file, so that such a row is read even where nothing packs."""
 
 MAX_SHARD_ROWS = 1_000_000
+
+MAX_UNPACKED_BYTES = 32 << 30
+"""Largest shard, unpacked, that is read in pieces. Lists in memory count with 32 bits, so no version has put more than
+2^31 values, of 8 bytes by this measure, in a column; this is twice as much."""
 
 TEXTS = ("environment", "agent", "config", "version")
 LISTS: dict[str, pa.DataType] = {
@@ -95,19 +112,18 @@ SCHEMA = pa.schema(
         *[(name, pa.list_(kind)) for name, kind in LISTS.items()],
     ]
 )
-
-
-def leaves(version: int = SCHEMA_VERSION) -> list[str]:
-    """Paths of the columns in a file."""
-    names = [name for name in SCHEMA.names if ADDED.get(name, 1) <= version]
-    return [f"{name}.list.element" if name in LISTS else name for name in names]
-
+LEAVES = [f"{name}.list.element" if name in LISTS else name for name in SCHEMA.names]
+"""Paths of the columns in a file of this version."""
 
 METADATA = {b"steering_schema": str(SCHEMA_VERSION).encode()}
 
 
 class BadShard(SteeringError):
     """A file is not a whole shard of this schema."""
+
+
+class TooLarge(SteeringError):
+    """A row that would be too large to be read again."""
 
 
 class OtherSchema(BadShard):
@@ -158,7 +174,25 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     for name, values in lists.items():
         columns[name] = _list_column(values, n, LISTS[name])
     arrays = [_column(columns[field.name], field.type) for field in SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    rows = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    if n and _size(rows) // n > MAX_ROW_BYTES:
+        raise TooLarge(
+            f"the results of one run of {results.agent} on {results.environment} take {_size(rows) // n:,} bytes, "
+            f"above the limit of {MAX_ROW_BYTES:,}; count visits in fewer windows or record less."
+        )
+    return rows
+
+
+def _size(rows: pa.Table) -> int:
+    """About what rows take unpacked, by the measure of `Chunk.size`."""
+    size = 0
+    for name in rows.column_names:
+        column = rows.column(name)
+        values = rows.num_rows
+        if name in LISTS:
+            values += pc.sum(pc.list_value_length(column)).as_py() or 0
+        size += max(8 * values, column.nbytes if name in TEXTS else 0)
+    return size
 
 
 def _texts(results: RunResults, config: str) -> dict[str, str]:
@@ -178,20 +212,22 @@ def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
     scalars = {} if gaps is None else {"value_gap": gaps}
     if known is not None and results.plan_times is not None:
         scalars |= {name: getattr(known, name) for name in ("info_weight", "gain", "regret", "ratio", "dictionary")}
-        lists["information_step"] = _repeated(results.plan_times, n)
+        lists["information_step"] = _per_seed(results.plan_times, n)
         lists["information_shape"] = _repeated(np.array([1, *known.information.shape[2:]]), n)
-        lists["information"] = known.information.reshape(n, -1)
+        lists["information"] = _made(known.information, lists["information_step"])
     if scalars and results.plan_times is not None:
-        plans = results.plan_times.size
-        lists["diagnostic"] = _repeated(np.repeat(np.array(list(scalars), dtype=object), plans), n)
-        lists["diagnostic_step"] = _repeated(np.tile(results.plan_times, len(scalars)), n)
-        lists["diagnostic_value"] = np.concatenate(list(scalars.values()), axis=1)
+        times = _per_seed(results.plan_times, n)
+        values = [_made(table, times) for table in scalars.values()]
+        names = np.array(list(scalars), dtype=object)
+        lists["diagnostic"] = [np.repeat(names, row.size) for row in times]
+        lists["diagnostic_step"] = [np.tile(row, len(names)) for row in times]
+        lists["diagnostic_value"] = [np.concatenate(rows) for rows in zip(*values, strict=True)]
     q = results.q_posterior
     if q is not None:
-        lists["posterior_step"] = _repeated(q.times, n)
+        lists["posterior_step"] = _per_seed(q.times, n)
         lists["posterior_shape"] = _repeated(np.array(q.mean.shape[2:]), n)
-        lists["posterior_mean"] = q.mean.reshape(n, -1)
-        lists["posterior_std"] = q.std.reshape(n, -1)
+        lists["posterior_mean"] = _made(q.mean, lists["posterior_step"])
+        lists["posterior_std"] = _made(q.std, lists["posterior_step"])
         if q.optimal is not None:
             lists["posterior_optimal"] = _repeated(q.optimal.reshape(-1), n)
     return lists
@@ -201,16 +237,27 @@ def _repeated(values: NDArray[Any], n: int) -> NDArray[Any]:
     return np.broadcast_to(values, (n, values.size))
 
 
-def _list_column(values: NDArray[Any] | None, n: int, kind: pa.DataType) -> pa.Array:
-    """A column of lists from a matrix with one row for each cell, or of empty lists."""
-    width = 0 if values is None else values.shape[1]
-    flat = np.empty(0) if values is None else np.ascontiguousarray(values).reshape(-1)
+def _per_seed(times: NDArray[np.int64], n: int) -> list[NDArray[np.int64]]:
+    """Times of every seed, which differ where the agent decides when to plan; a time of -1 says that none is left."""
+    rows = times if times.ndim == 2 else _repeated(times, n)
+    return [row[row >= 0] for row in rows]
+
+
+def _made(table: NDArray[np.float64], times: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+    """Entries (K, plans, ...) of the plans that a seed made, flat."""
+    return [row[: made.size].reshape(-1) for row, made in zip(table, times, strict=True)]
+
+
+def _list_column(values: NDArray[Any] | list[NDArray[Any]] | None, n: int, kind: pa.DataType) -> pa.Array:
+    """A column of lists from one row for each cell, or of empty lists."""
+    rows = [np.empty(0)] * n if values is None else values
+    flat = np.concatenate(list(rows))
     if values is None and kind == pa.string():
         flat = flat.astype(object)
     if pa.types.is_integer(kind):
         flat = flat.astype(kind.to_pandas_dtype())
-    offsets = pa.array(np.arange(n + 1, dtype=np.int32) * width)
-    return pa.ListArray.from_arrays(offsets, pa.array(flat, kind))
+    offsets = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat, kind))
 
 
 def to_bytes(rows: pa.Table) -> bytes:
@@ -231,30 +278,86 @@ def to_bytes(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+def to_shards(rows: pa.Table) -> list[tuple[int, bytes]]:
+    """Rows as one shard or several, each within `PIECE_BYTES`: their numbers of rows and their bytes."""
+    count = rows.num_rows
+    parts = min(-(-_size(rows) // PIECE_BYTES), count)
+    if parts <= 1:
+        content = to_bytes(rows)
+        # What the file claims is what readers go by; it may be a little more than was thought.
+        if count <= 1 or read_claims(content).size(LEAVES) <= PIECE_BYTES:
+            return [(count, content)]
+        parts = 2
+    edges = [count * i // parts for i in range(parts + 1)]
+    return [one for low, high in pairwise(edges) for one in to_shards(rows.slice(low, high - low))]
+
+
 def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Rows of a shard, all columns or some; `BadShard` says why a file is not one."""
+    return pa.concat_tables(read_pieces(content, columns))
+
+
+def size_of(content: bytes) -> int:
+    """Bytes that a shard takes unpacked, as it claims."""
     try:
-        version = _check_claims(content)
+        claims = _check_claims(content)
+        return claims.size(claims.columns)
+    except ValueError as error:
+        raise BadShard(str(error)) from None
+
+
+def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Rows of a shard, all columns or some, as tables of which none takes more than `PIECE_BYTES` and a row."""
+    try:
+        claims = _check_claims(content)
         wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
-        present = [name for name in wanted.names if ADDED.get(name, 1) <= version]
-        table = pq.ParquetFile(pa.BufferReader(content)).read(columns=present, use_threads=False)
-        for name in wanted.names:
-            if name not in present:
-                table = table.append_column(name, pa.nulls(table.num_rows, wanted.field(name).type))
-        table = table.select(wanted.names).cast(wanted)
-        table.validate(full=True)
+        leaves = {name: leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if leaf in claims.columns}
+        names = [name for name in wanted.names if name in leaves]
+        own = [leaves[name] for name in names]
+        file = pq.ParquetFile(pa.BufferReader(content))
+        if claims.size(own) <= PIECE_BYTES:
+            yield _checked(file.read(columns=names, use_threads=False), wanted)
+            return
+        for group, count in enumerate(_rows_at_once(content, claims, own)):
+            for batch in file.iter_batches(count, row_groups=[group], columns=names, use_threads=False):
+                yield _checked(pa.Table.from_batches([batch]), wanted)
     except (BadShard, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, RecursionError) as error:
         raise BadShard(f"it cannot be read as Parquet ({str(error).splitlines()[0][:120]})") from None
+
+
+def _checked(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """The table in the columns that were asked for; what its version of the schema does not have is not known."""
+    for name in set(wanted.names) - set(table.column_names):
+        table = table.append_column(name, pa.nulls(table.num_rows, wanted.field(name).type))
+    table = table.select(wanted.names).cast(wanted)
+    table.validate(full=True)
     return table
 
 
-def _check_claims(content: bytes) -> int:
-    """Refuse a file by its footer alone: other columns, an unknown version, or sizes beyond what a shard may have.
+def _rows_at_once(content: bytes, claims: Claims, leaves: Sequence[str]) -> list[int]:
+    """How many rows of each row group are unpacked at once; a row that is too large is refused."""
+    counts = []
+    for group, rows in enumerate(claims.groups):
+        sizes = np.zeros(rows)
+        for chunk in claims.chunks[group * len(claims.columns) : (group + 1) * len(claims.columns)]:
+            if chunk.column in leaves:
+                name = chunk.column.partition(".")[0]
+                text = name in TEXTS or LISTS.get(name) == pa.string()
+                sizes += row_bytes(content, chunk, rows, is_list=name in LISTS, is_text=text)
+        largest = sizes.max(initial=0.0)
+        if largest > MAX_ROW_BYTES:
+            raise BadShard(f"it has a row of {largest:.0f} bytes unpacked, above the limit of {MAX_ROW_BYTES}")
+        count = max(rows, 1)
+        while count > 1 and np.add.reduceat(sizes, np.arange(0, rows, count)).max() > PIECE_BYTES + largest:
+            count = (count + 1) // 2
+        counts.append(count)
+    return counts
 
-    Returns the version of its schema.
-    """
+
+def _check_claims(content: bytes) -> Claims:
+    """Refuse a file by its footer alone: other columns, another version, or sizes beyond what a shard may have."""
     if len(content) > MAX_SHARD_BYTES:
         raise BadShard(f"it has {len(content)} bytes, above the limit of {MAX_SHARD_BYTES}")
     claims = read_claims(content)
@@ -266,12 +369,12 @@ def _check_claims(content: bytes) -> int:
         raise OtherSchema(f"it has schema version {said[:20]!r}, and this package reads 1 to {SCHEMA_VERSION}")
     if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
-    pieces, own = [chunk[0] for chunk in claims.chunks], leaves(version)
-    if claims.columns != own or pieces != own * (len(pieces) // len(own)):
+    own = [leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if ADDED.get(name, 1) <= version]
+    if claims.columns != own or [chunk.column for chunk in claims.chunks] != own * len(claims.groups):
         raise BadShard("its columns are not those of a shard")
     if not 0 < claims.rows <= MAX_SHARD_ROWS:
         raise BadShard(f"it claims {claims.rows} rows")
-    unpacked = sum(max(8 * values, unpacked, packed) for _, values, unpacked, packed in claims.chunks)
-    if unpacked > MAX_SHARD_BYTES:
-        raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_SHARD_BYTES}")
-    return version
+    unpacked = claims.size(own)
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_UNPACKED_BYTES}")
+    return claims

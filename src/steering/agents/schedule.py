@@ -1,0 +1,78 @@
+"""When a model-based agent plans again: the option `replan`.
+
+The environment's `replan_every` is the latest moment (in the episodic setting: the start of the next episode). A
+schedule may ask for a plan before. It says so by three numbers, set at each plan, which compiled loops and `observe`
+read alike (see `steering._compiled.simulate`): the visits of each pair at which a plan is due, whether an outcome
+never seen before makes one due, and the steps after which one is due.
+
+    every     at the latest moment and never before;
+    learned   as soon as a transition taught something: an outcome of (s, a) never seen before, or the visits of (s, a)
+              reached twice those at the last plan.
+
+A new schedule is one class with `begin`, and one line of `SCHEDULES`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steering._compiled import simulate
+from steering.errors import InvalidOption
+from steering.mdp.simulator import Memory, watch_nothing
+
+NEVER = np.iinfo(np.int64).max
+
+
+class Schedule:
+    """`replan=every`; the base of the others.
+
+    Attributes
+    ----------
+    memory
+        (visits, limits, seen, clock), shared with the compiled loops.
+    """
+
+    def __init__(self, n_states: int, n_actions: int) -> None:
+        self.memory: Memory = watch_nothing()
+
+    @property
+    def due(self) -> bool:
+        """Whether a plan is asked for."""
+        return bool(self.memory[3][2])
+
+    def begin(self) -> None:
+        """A plan is being made now: set what must happen before the next one is due."""
+
+    def saw(self, state: int, action: int, next_state: int) -> None:
+        """Take one transition into the memory."""
+        S, A = self.memory[0].shape
+        if S == 0:
+            return
+        if not (0 <= state < S and 0 <= action < A and 0 <= next_state < S):
+            raise InvalidOption(
+                f"a transition goes from ({state}, {action}) to {next_state}; there are {S} states and {A} actions."
+            )
+        simulate.note(self.memory, state, action, next_state)
+
+
+class Learned(Schedule):
+    """`replan=learned`: after an unseen outcome, and when visits have doubled since the last plan."""
+
+    def __init__(self, n_states: int, n_actions: int) -> None:
+        pairs = (n_states, n_actions)
+        self.memory = (
+            np.zeros(pairs, np.int64),
+            np.zeros(pairs, np.int64),
+            np.zeros((*pairs, n_states), np.bool_),
+            np.array([0, NEVER, 0]),
+        )
+
+    def begin(self) -> None:
+        """A pair is due at twice its visits; one that was never visited has an unseen outcome anyway."""
+        visits, limits, _, clock = self.memory
+        np.multiply(visits, 2, out=limits)
+        clock[0] = clock[2] = 0
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"every": Schedule, "learned": Learned}
+"""Schedules by the value of the option `replan`."""

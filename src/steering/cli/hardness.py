@@ -1,0 +1,66 @@
+"""`steering hardness`: how hard environments are to explore."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from steering.cli.catalog import complete_env
+from steering.cli.common import JsonFlag, out, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command()(hardness)
+
+
+def hardness(
+    environments: Annotated[
+        list[str], typer.Argument(metavar="ENV...", help="Environments.", autocompletion=complete_env)
+    ],
+    as_json: JsonFlag = False,
+) -> None:
+    """Measure how hard environments are to explore, exactly.
+
+    One environment is explained, several become a table.
+
+    [bold]Examples[/]
+
+    steering hardness deepsea:15
+
+    steering hardness deepsea:8 riverswim chain lock:6,5 --json
+    """
+    from steering.envs import make_env
+    from steering.mdp import hardness as measure
+
+    found: dict[str, Any] = {}
+    for text in environments:
+        env = make_env(text)
+        found[env.name] = measure(env.table, env.discount, env.horizon)
+    if as_json:
+        rows = [
+            {"environment": name, **{key: value for key, value, _ in one.explained()}} for name, one in found.items()
+        ]
+        print_json(rows)
+    elif len(found) == 1:
+        name, one = next(iter(found.items()))
+        table = Table(title=f"Hardness of {name}", title_justify="left")
+        for column in ("measure", "value", "what it is"):
+            table.add_column(column, overflow="fold", no_wrap=column == "measure")
+        for key, value, sentence in one.explained():
+            table.add_row(key, _short(value), sentence)
+        out.print(table)
+    else:
+        table = Table(title="Hardness", title_justify="left")
+        table.add_column("environment", no_wrap=True)
+        for key, _, _ in next(iter(found.values())).explained():
+            table.add_column(key)
+        for name, one in found.items():
+            table.add_row(name, *(_short(value) for _, value, _ in one.explained()))
+        out.print(table)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

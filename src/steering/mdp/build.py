@@ -1,0 +1,308 @@
+"""Sparse MDPs from what people have: matrices, columns, tables, files of transitions, functions of labelled states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from steering._checks import whole
+from steering._types import Bools, Floats, Ints
+from steering.errors import InvalidMDP
+from steering.mdp import _arrays
+from steering.mdp import sparse as rows
+from steering.mdp.sparse import LARGEST_STATE, SparseTable
+
+COLUMNS = ("state", "action", "next_state", "probability", "reward", "reward_std")
+_NEEDED = COLUMNS[:4]
+
+
+@dataclass
+class Columns:
+    """Columns of transitions as given: states and actions as numbers or labels, rewards perhaps (S, A) or a number."""
+
+    state: NDArray[Any]
+    action: NDArray[Any]
+    successor: NDArray[Any]
+    probability: Any
+    reward: Any
+    std: Any
+
+
+def is_sparse(P: Any) -> bool:
+    """Whether P is a scipy sparse matrix or a list of them."""
+    if isinstance(P, (list, tuple)):
+        return bool(P) and all(sparse.issparse(part) for part in P)
+    return bool(sparse.issparse(P))
+
+
+def from_matrices(P: Any, mean: Any, std: Any, mask: ArrayLike | None) -> tuple[SparseTable, Bools]:
+    """Rows of a sparse matrix (S A, S) or of A sparse matrices (S, S), with rewards in a form that fits them."""
+    stacked = not sparse.issparse(P)
+    S = int(P[0].shape[1]) if stacked else int(P.shape[1])
+    if stacked and any(part.shape != (S, S) for part in P):
+        raise InvalidMDP(f"P is a list of sparse matrices, of which each must have shape (S, S) = {(S, S)}.")
+    if not stacked and (S == 0 or P.shape[0] == 0 or P.shape[0] % S):
+        raise InvalidMDP(f"P has shape {P.shape}; a sparse P must be (S A, S), with row s A + a for (s, a).")
+    A = len(P) if stacked else P.shape[0] // S
+    state, action, successor, p = _entries(P, S, A, stacked)
+    rewards = []
+    for name, values in (("reward_mean", mean), ("reward_std", std)):
+        if is_sparse(values):
+            values = _looked_up(name, values, stacked, (S, A), (state * A + action) * S + successor)
+        elif np.ndim(values) == 1 and np.size(values) == S and S > 1:
+            values = np.repeat(np.asarray(values)[:, None], A, axis=1)
+        rewards.append(values)
+    columns = Columns(state, action, successor, p, *rewards)
+    parts = from_columns(columns, S, A, 0, mask, (), (), names=("P", "reward_mean", "reward_std"))
+    return parts["table"], parts["mask"]
+
+
+def _entries(P: Any, S: int, A: int, stacked: bool) -> tuple[Ints, Ints, Ints, Floats]:
+    """Stored entries of sparse matrices as columns."""
+    if not stacked:
+        coo = sparse.coo_array(P)
+        row, successor = coo.coords
+        return row.astype(np.int64) // A, row.astype(np.int64) % A, successor.astype(np.int64), _data("P", coo)
+    parts = [sparse.coo_array(part) for part in P]
+    state = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
+    successor = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
+    action = np.repeat(np.arange(A), [part.nnz for part in parts])
+    return state, action, successor, np.concatenate([_data("P", part) for part in parts])
+
+
+def _data(name: str, coo: Any) -> Floats:
+    return _arrays.numbers(name, coo.data)
+
+
+def _looked_up(name: str, values: Any, stacked: bool, shape: tuple[int, int], keys: Ints) -> Floats:
+    """Value of a sparse matrix of rewards at every transition; 0 where it stores none."""
+    S, A = shape
+    wanted = [(S, S)] * A if stacked else [(S * A, S)]
+    parts = list(values) if isinstance(values, (list, tuple)) else [values]
+    if [part.shape for part in parts] != wanted:
+        raise InvalidMDP(f"{name} is sparse and does not have the shape of P; give matrices of the same shapes.")
+    state, action, successor, data = _entries(values, S, A, stacked)
+    own = (state * A + action) * S + successor
+    order = np.argsort(own, kind="stable")
+    own, data = own[order], data[order]
+    if not own.size:
+        return np.zeros(keys.size)
+    at = np.minimum(np.searchsorted(own, keys), own.size - 1)
+    return np.where(own[at] == keys, data[at], 0.0)
+
+
+def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any, rewards: Any, std: Any) -> Columns:
+    """Columns from arrays, or from one pandas table or CSV file given as `states`."""
+    if isinstance(states, (str, os.PathLike)) or _is_table(states):
+        if any(other is not None for other in (actions, successors, probabilities)):
+            raise InvalidMDP("a table of transitions has all columns; give it alone.")
+        table = states if _is_table(states) else _read_csv(states)
+        found = {name: _column(table, name) for name in COLUMNS}
+        missing = next((name for name in _NEEDED if found[name] is None), None)
+        if missing is not None:
+            raise InvalidMDP(f"the table has no column '{missing}'; it needs {', '.join(_NEEDED)} and perhaps reward.")
+        states, actions, successors, probabilities = (found[name] for name in _NEEDED)
+        rewards = found["reward"] if rewards is None else rewards
+        std = found["reward_std"] if std is None else std
+    columns = []
+    for name, values in (("states", states), ("actions", actions), ("next_states", successors)):
+        if values is None:
+            raise InvalidMDP(f"{name} is missing; give states, actions, next_states and probabilities.")
+        columns.append(_vector(name, values))
+    if probabilities is None:
+        raise InvalidMDP("probabilities is missing; give one for each transition.")
+    return Columns(*columns, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
+
+
+def _is_table(values: object) -> bool:
+    """Whether it is a pandas table, found without loading pandas."""
+    return hasattr(values, "columns") and hasattr(values, "to_numpy")
+
+
+def _column(table: Any, name: str) -> NDArray[Any] | None:
+    for written in (name, f"{name}s", name.replace("probability", "probabilities")):
+        if written in table.columns:
+            column: NDArray[Any] = table[written].to_numpy()
+            return column
+    return None
+
+
+def _read_csv(path: str | os.PathLike[str]) -> Any:
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path, skipinitialspace=True, float_precision="round_trip", keep_default_na=False)
+    except OSError as error:
+        raise InvalidMDP(f"cannot read '{os.fspath(path)}': {error.strerror or error}.") from None
+    except (ValueError, UnicodeError, pd.errors.ParserError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidMDP(f"'{os.fspath(path)}' is not a table of transitions: {reason}.") from None
+
+
+def _vector(name: str, values: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidMDP(f"{name} has shape {array.shape}; it must be a column of at least one transition.")
+    return array
+
+
+def from_columns(
+    columns: Columns,
+    n_states: int | None,
+    n_actions: int | None,
+    start: Any,
+    mask: ArrayLike | None,
+    state_names: Sequence[str],
+    action_names: Sequence[str],
+    names: tuple[str, str, str] = ("probabilities", "rewards", "reward_std"),
+) -> dict[str, Any]:
+    """Check columns and build rows; returns the arguments of `TabularMDP._of`."""
+    n = columns.state.size
+    for name, column in (("actions", columns.action), ("next_states", columns.successor)):
+        if column.size != n:
+            raise InvalidMDP(f"{name} has {column.size} entries and states has {n}; columns must be of equal length.")
+    state, successor, found = _numbered("state", [columns.state, columns.successor])
+    (action, found_actions) = _numbered("action", [columns.action])
+    state_names = state_names or found
+    action_names = action_names or found_actions
+    S = whole("n_states", n_states, 1) if n_states is not None else int(max(state.max(), successor.max())) + 1
+    A = whole("n_actions", n_actions, 1) if n_actions is not None else int(action.max()) + 1
+    if S > LARGEST_STATE:
+        raise InvalidMDP(f"there would be {S} states; at most {LARGEST_STATE} can be numbered.")
+    rows.require_rows(f"{n} transitions", n, S, A)
+    _refuse_outside("state", state, S, n_states is not None)
+    _refuse_outside("action", action, A, n_actions is not None)
+    _refuse_outside("next state", successor, S, n_states is not None)
+    if isinstance(start, str):
+        if start not in state_names:
+            raise InvalidMDP(f"start is '{start}', which is not the name of a state.")
+        start = list(state_names).index(start)
+    p = _values(names[0], columns.probability, n, state, action, (S, A), "a probability")
+    if p.size != n:
+        p = np.full(n, p[0])
+    mean = _values(names[1], columns.reward, n, state, action, (S, A), None)
+    std = _values(names[2], columns.std, n, state, action, (S, A), "a standard deviation")
+    if mask is not None:
+        allowed = _arrays.checked_mask(mask, S, A)
+        kept = allowed[state, action]
+        state, action, successor, p = state[kept], action[kept], successor[kept], p[kept]
+        mean, std = (part[kept] if part.size > 1 or n == 1 else part for part in (mean, std))
+        _refuse_empty_rows(allowed, state, action)
+    table, listed = rows.from_columns(state, action, successor, p, mean, std, (S, A))
+    return {"table": table, "mask": listed, "start": start, "state_names": state_names, "action_names": action_names}
+
+
+def _refuse_empty_rows(allowed: Bools, state: Ints, action: Ints) -> None:
+    listed = np.zeros(allowed.shape, dtype=np.bool_)
+    listed[state, action] = True
+    if (allowed & ~listed).any():
+        s, a = _arrays.first(allowed & ~listed)
+        raise InvalidMDP(f"action {a} is allowed in state {s} by mask and has no transitions; list them or forbid it.")
+
+
+def _numbered(what: str, columns: list[NDArray[Any]]) -> tuple[Any, ...]:
+    """Numbers of states or actions in each column, and their labels (none when they came as numbers)."""
+    if all(column.dtype.kind in "iu" for column in columns):
+        return (*(column.astype(np.int64, copy=False) for column in columns), ())
+    if all(column.dtype.kind in "iuf" for column in columns):
+        for column in columns:
+            bad = ~np.isfinite(column) | (column != np.floor(column))
+            if bad.any():
+                k = int(np.argmax(bad))
+                raise InvalidMDP(f"the {what} of transition {k} is {column[k]}; {what}s are whole numbers from 0.")
+        return (*(column.astype(np.int64) for column in columns), ())
+    import pandas as pd
+
+    joined = np.concatenate([column.astype(object) for column in columns])
+    try:
+        codes, labels = pd.factorize(joined)
+    except TypeError:
+        raise InvalidMDP(f"the {what}s are neither numbers nor labels; give whole numbers or texts.") from None
+    if (codes < 0).any():
+        raise InvalidMDP(f"the {what} of transition {int(np.argmax(codes < 0)) % columns[0].size} is missing.")
+    parts = np.split(codes.astype(np.int64), np.cumsum([column.size for column in columns])[:-1])
+    return (*parts, tuple(str(label) for label in labels))
+
+
+def _refuse_outside(what: str, numbers: Ints, n: int, stated: bool) -> None:
+    bad = (numbers < 0) | (numbers >= n)
+    if bad.any():
+        k = int(np.argmax(bad))
+        plural = "states" if what.endswith("state") else "actions"
+        range_ = f"with {n} {plural} it must be from 0 to {n - 1}" if stated else "it must be at least 0"
+        raise InvalidMDP(f"the {what} of transition {k} is {int(numbers[k])}; {range_}.")
+
+
+def _values(
+    name: str, values: Any, n: int, state: Ints, action: Ints, shape: tuple[int, int], sign: str | None
+) -> Floats:
+    """One number for each transition from a column, an array (S, A) or a number (kept as one); finite, or refused."""
+    array = _arrays.numbers(name, values)
+    if array.shape == shape and array.ndim == 2:
+        array = array[state, action]
+    elif array.ndim == 0:
+        array = array.reshape(1)
+    elif array.shape not in ((n,), (1,)):
+        raise InvalidMDP(
+            f"{name} has shape {array.shape}; it must be a column of {n} entries, (S, A) = {shape} or a single number."
+        )
+    _arrays.refuse_non_finite(name, array)
+    if sign is not None:
+        _arrays.refuse_negative(name, array, sign)
+    return array
+
+
+def explore(
+    function: Callable[[Any, Any], Iterable[Sequence[Any]]],
+    start: Hashable | Mapping[Any, float],
+    actions: Sequence[Hashable] | Callable[[Any], Iterable[Hashable]],
+    max_states: int,
+) -> dict[str, Any]:
+    """All states that the start leads to, breadth first; returns the arguments of `TabularMDP._of`."""
+    limit = whole("max_states", max_states, 1)
+    first = dict(start) if isinstance(start, Mapping) else {start: 1.0}
+    if not first:
+        raise InvalidMDP("start is empty; give a state or a dict from states to probabilities.")
+    states: dict[Any, int] = {label: i for i, label in enumerate(first)}
+    choices: dict[Any, int] = {} if callable(actions) else {label: i for i, label in enumerate(actions)}
+    queue, columns = list(states), []
+    for s, label in enumerate(queue):  # the list grows while it is read: breadth first
+        for action in actions(label) if callable(actions) else choices:
+            a = choices.setdefault(action, len(choices))
+            for outcome in function(label, action) or ():
+                p, successor, reward, std = _outcome(label, action, outcome)
+                if successor not in states:
+                    if len(states) >= limit:
+                        raise InvalidMDP(f"the start leads to more than {limit} states; raise max_states.")
+                    states[successor] = len(states)
+                    queue.append(successor)
+                columns.append((s, a, states[successor], p, reward, std))
+    if not columns:
+        raise InvalidMDP(f"state {queue[0]!r} has no outcomes for any action; the function must give some.")
+    s, a, y, p, mean, std = (np.array(column) for column in zip(*columns, strict=True))
+    probabilities = np.zeros(len(states))
+    probabilities[: len(first)] = _arrays.numbers("start", list(first.values()))
+    names = tuple(str(label) for label in states), tuple(str(label) for label in choices)
+    return from_columns(Columns(s, a, y, p, mean, std), len(states), len(choices), probabilities, None, *names)
+
+
+def _outcome(state: Any, action: Any, outcome: Sequence[Any]) -> tuple[float, Any, float, float]:
+    try:
+        p, successor, reward, *rest = outcome
+        std = float(rest[0]) if rest else 0.0
+        hash(successor)
+        return float(p), successor, float(reward), std
+    except (TypeError, ValueError):
+        raise InvalidMDP(
+            f"an outcome of ({state!r}, {action!r}) is {outcome!r}; it must be (probability, next_state, reward) or "
+            "the same with a standard deviation, and states must be hashable."
+        ) from None

@@ -1,0 +1,207 @@
+r"""The transitions of an MDP that has few of them: rows of P one after the other, positive entries only.
+
+Row ``s * A + a`` holds the successors of (s, a) in increasing order in ``successors[offsets[row]:offsets[row + 1]]``,
+their probabilities beside them (compressed sparse rows). Mean and standard deviation of rewards are stored for every
+transition, for every row, or once: what is constant is not stored twice.
+
+**Transitions given more than once** are merged: probabilities add up, the reward gets the mean and the standard
+deviation of the mixture, :math:`m = \sum_i w_i m_i` and :math:`\sigma^2 = \sum_i w_i (\sigma_i^2 + (m_i - m)^2)` with
+:math:`w_i = p_i / \sum_j p_j`, so that expectation and variance of what is paid stay what they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from steering import _memory
+from steering._types import Bools, Floats, Ints
+from steering.errors import InvalidMDP
+from steering.mdp._arrays import refuse_bad_sums
+
+LARGEST_STATE = 2**31 - 2
+"""States are numbered in 32 bits in the rows."""
+
+BYTES_BUILDING = 80
+"""What one transition takes while rows are built from columns: columns, sort keys and the result."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """Rows of P with rewards (module docstring).
+
+    Attributes
+    ----------
+    offsets
+        Where each of the S A rows begins, shape (S A + 1,).
+    successors, probabilities
+        Next states (int32, increasing within a row) and their probabilities (positive), shape (n,).
+    mean, std
+        Mean and standard deviation of rewards, each of shape (n,) by transition, (S A,) by row, or (1,).
+    shape
+        (S, A).
+    """
+
+    offsets: Ints
+    successors: NDArray[np.int32]
+    probabilities: Floats
+    mean: Floats
+    std: Floats
+    shape: tuple[int, int]
+
+    @property
+    def size(self) -> int:
+        """Number of transitions."""
+        return int(self.successors.size)
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All arrays, in the order of the fields."""
+        return self.offsets, self.successors, self.probabilities, self.mean, self.std
+
+    def spread(self, values: Floats) -> Floats:
+        """Bring `mean` or `std` to one number for each transition, shape (n,)."""
+        if values.shape == self.successors.shape and values.size != 1:
+            return values
+        if values.size == 1:
+            return np.full(self.size, values[0])
+        return np.repeat(values, np.diff(self.offsets))
+
+    def of_row(self, values: Floats, row: int) -> Floats:
+        """`mean` or `std` of the transitions of one row."""
+        low, high = self.offsets[row], self.offsets[row + 1]
+        if values.size == 1:
+            return np.full(high - low, values[0])
+        if values.size == self.size:
+            return values[low:high]
+        return np.full(high - low, values[row])
+
+    @cached_property
+    def matrix(self) -> Any:
+        """P as a scipy array of shape (S A, S); it shares the probabilities."""
+        return self.matrix_of(self.probabilities)
+
+    def matrix_of(self, values: Floats) -> Any:
+        """A scipy array (S A, S) with the given value at every transition."""
+        S, A = self.shape
+        return sparse.csr_array((values, self.successors, self.offsets), shape=(S * A, S))
+
+    def expected_rewards(self) -> Floats:
+        """r(s, a) = sum over s' of P(s'|s, a) mean(s, a, s'), shape (S, A)."""
+        S, A = self.shape
+        if self.mean.size == 1:
+            r = self.matrix @ np.full(S, self.mean[0])
+        else:
+            r = self.matrix_of(self.probabilities * self.spread(self.mean)) @ np.ones(S)
+        return np.asarray(r, dtype=np.float64).reshape(S, A)
+
+    def dense(self, values: Floats) -> Floats:
+        """An array (S, A, S) with the given value at every transition and zero elsewhere."""
+        S, A = self.shape
+        full = np.zeros(S * A * S)
+        full[np.repeat(np.arange(S * A), np.diff(self.offsets)) * S + self.successors] = values
+        return full.reshape(S, A, S)
+
+
+def from_dense(P: Floats, mean: Floats, std: Floats) -> SparseTable:
+    """Rows of a dense (S, A, S) table that has been checked; positive entries only."""
+    S, A, _ = P.shape
+    flat = np.flatnonzero(P)
+    offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(P.reshape(S * A, S), axis=1))])
+    successors = (flat % S).astype(np.int32)
+    rewards = [compact(array.ravel()[flat], offsets) for array in (mean, std)]
+    return SparseTable(offsets, successors, P.ravel()[flat], *rewards, shape=(S, A))
+
+
+def from_columns(
+    state: Ints, action: Ints, successor: Ints, p: Floats, mean: Floats, std: Floats, shape: tuple[int, int]
+) -> tuple[SparseTable, Bools]:
+    """Sort and merge columns of transitions, whose entries have been checked; returns the rows and the mask.
+
+    A pair (s, a) without any transition is not allowed; every other must have probabilities that sum to 1.
+    """
+    S, A = shape
+    require_rows(f"{p.size} transitions", p.size, S, A)
+    key = (state * A + action) * S + successor
+    listed = np.zeros(S * A, dtype=np.bool_)
+    listed[state * A + action] = True
+    del state, action, successor
+    if key.size and not (np.diff(key) > 0).all():
+        key, p, mean, std = _merged(key, p, mean, std)
+    total = np.bincount(key // S, weights=p, minlength=S * A).reshape(shape)
+    mask = listed.reshape(shape)
+    _refuse_dead_ends(mask)
+    refuse_bad_sums(total, mask)
+    if (p == 0.0).any():
+        kept = p > 0.0
+        key, p = key[kept], p[kept]
+        mean = mean[kept] if mean.size > 1 else mean
+        std = std[kept] if std.size > 1 else std
+    offsets = np.zeros(S * A + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key // S, minlength=S * A), out=offsets[1:])
+    successors = (key % S).astype(np.int32)
+    return SparseTable(offsets, successors, p, compact(mean, offsets), compact(std, offsets), shape), mask
+
+
+def _merged(key: Ints, p: Floats, mean: Floats, std: Floats) -> tuple[Ints, Floats, Floats, Floats]:
+    """Sort by key and merge equal ones (module docstring)."""
+    order = np.argsort(key, kind="stable")
+    key, p = key[order], p[order]
+    mean = mean[order] if mean.size > 1 else mean
+    std = std[order] if std.size > 1 else std
+    fresh = np.concatenate([[True], key[1:] != key[:-1]])
+    if fresh.all():
+        return key, p, mean, std
+    group = np.cumsum(fresh) - 1
+    total = np.bincount(group, weights=p)
+    weight = np.divide(p, total[group], out=np.zeros_like(p), where=total[group] > 0)
+    if mean.size > 1 or std.size > 1:
+        mean, std = np.broadcast_to(mean, p.shape), np.broadcast_to(std, p.shape)
+        alone = np.bincount(group) == 1
+        center = np.bincount(group, weights=weight * mean)
+        variance = np.bincount(group, weights=weight * (std**2 + (mean - center[group]) ** 2))
+        mean = np.where(alone, mean[fresh], center)
+        std = np.where(alone, std[fresh], np.sqrt(variance))
+    return key[fresh], total, mean, std
+
+
+def compact(values: Floats, offsets: Ints) -> Floats:
+    """Rewards by transition as one number, one for each row, or as they are: the smallest that says the same."""
+    if values.size <= 1:
+        return np.zeros(1) if values.size == 0 else values
+    if (values == values[0]).all():
+        return values[:1].copy()
+    counts = np.diff(offsets)
+    if counts.size >= values.size:
+        return values
+    begin = offsets[:-1][counts > 0]
+    by_row = np.zeros(counts.size)
+    by_row[counts > 0] = values[begin]
+    return by_row if np.array_equal(np.repeat(by_row, counts), values) else values
+
+
+def _refuse_dead_ends(mask: Bools) -> None:
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if empty.size:
+        raise InvalidMDP(
+            f"state {int(empty[0])} has no transitions; every state needs at least one action (a state that ends an "
+            "episode may lead to itself or back to the start)."
+        )
+
+
+def require_rows(what: str, n: int, S: int, A: int) -> None:
+    """Refuse sparse rows that do not fit into memory, before they are built."""
+    _memory.require(BYTES_BUILDING * n + 40 * S * A, f"an MDP of {S} states and {what}", "make it smaller")
+
+
+def require_dense(what: str, S: int, A: int) -> None:
+    """Refuse dense (S, A, S) tables of probabilities, means and deviations that do not fit into memory."""
+    _memory.require(
+        4 * 8 * S * A * S,
+        f"{what} of {S} states and {A} actions as a dense table",
+        "give the transitions that are possible instead (TabularMDP.from_transitions), or make it smaller",
+    )
