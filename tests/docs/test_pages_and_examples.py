@@ -136,6 +136,6 @@ def test_cluster_jobs_run_every_part() -> None:
     (slurm,) = (code for _, code in codes if "#SBATCH" in code)
     (pods,) = (code for language, code in codes if language == "yaml")
     (last,) = re.findall(r"#SBATCH --array=0-(\d+)\n", slurm)
-    assert re.findall(r"--shard auto/(\d+)", slurm) == [str(int(last) + 1)]
+    assert re.findall(r"--part auto/(\d+)", slurm) == [str(int(last) + 1)]
     assert 'srun --cpus-per-task="$SLURM_CPUS_PER_TASK"' in slurm  # not inherited from the job since SLURM 22.05
-    assert re.findall(r"--shard, auto/(\d+)", pods) == re.findall(r"completions: (\d+)\n", pods) != []
+    assert re.findall(r"--part, auto/(\d+)", pods) == re.findall(r"completions: (\d+)\n", pods) != []

@@ -47,10 +47,12 @@ Imports = Annotated[
     list[str] | None, typer.Option("--import", help="Module that registers your environments; repeat for more.")
 ]
 Directory = Annotated[Path, typer.Argument(help="Results directory.", parser=place)]
-ShardText = Annotated[
+PartText = Annotated[
     str | None,
-    typer.Option("--shard", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
+    typer.Option("--part", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
 ]
+OldPartText = Annotated[str | None, typer.Option("--shard", hidden=True)]
+"""The name of ``--part`` before a shard was only a file of the store."""
 
 
 def register(app: typer.Typer) -> None:
@@ -68,7 +70,8 @@ def sweep_command(
     workers: Workers = None,
     scheduler: Scheduler = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cells and estimated time; run nothing.")] = False,
-    shard: ShardText = None,
+    part: PartText = None,
+    old_part: OldPartText = None,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     retries: Retries = 2,
@@ -83,26 +86,27 @@ def sweep_command(
 
     steering sweep examples/sweeps/deepsea.toml --out results/deepsea --workers 8
 
-    steering sweep sweep.toml --out results/big --shard 3/16          (one job of an array)
+    steering sweep sweep.toml --out results/big --part 3/16           (one job of an array)
 
     steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
 
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
     1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
-    from steering.sweeps.cells import parse_shard
+    from steering.sweeps.cells import parse_part
     from steering.sweeps.imports import import_all
     from steering.sweeps.sweep_file import read_sweep
 
     import_all(imports or ())
     wanted = read_sweep(file)
-    part = parse_shard(shard, os.environ) if shard is not None else None
+    part_text = part if part is not None else old_part
+    mine = parse_part(part_text, os.environ) if part_text is not None else None
     if dry_run:
-        _dry_run(wanted, part, out_dir, workers, as_json)
+        _dry_run(wanted, mine, out_dir, workers, as_json)
         return
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
-    _run(wanted, out_dir, as_json, **options, **({"shard": part} if part else {}))
+    _run(wanted, out_dir, as_json, **options, **({"part": mine} if mine else {}))
 
 
 def retry(
@@ -160,7 +164,7 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
 
 
 def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
-    from steering.sweeps.cells import Shard
+    from steering.sweeps.cells import Part
     from steering.sweeps.estimate import estimate_seconds
     from steering.sweeps.store.directory import Store
 
@@ -170,7 +174,7 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
         store = Store(directory)
         done = store.scan().keys
         failed = store.failures().keys() - done
-    part = part or Shard()
+    part = part or Part()
     mine = [(i, key) for i, key in enumerate(wanted.plan.keys()) if i in part]
     pending = [i for i, key in mine if key not in done and key not in failed]
     quarantined = sum(key in failed for _, key in mine)

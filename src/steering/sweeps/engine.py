@@ -23,7 +23,7 @@ from typing import Any
 
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption
-from steering.sweeps.cells import Plan, Shard
+from steering.sweeps.cells import Part, Plan
 from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
 from steering.sweeps.imports import import_all
@@ -44,7 +44,7 @@ MAX_BATCH_CELLS = 2000
 MAX_BATCH_STEPS = 2_000_000
 DEFAULT_TIME_LIMIT = 3600.0
 DEFAULT_RETRIES = 2
-EVERYTHING = Shard()
+EVERYTHING = Part()
 
 
 @dataclass
@@ -92,7 +92,7 @@ def sweep(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    shard: Shard = EVERYTHING,
+    part: Part = EVERYTHING,
     time_limit: float | None = None,
     memory_limit: int | None = None,
     retries: int = DEFAULT_RETRIES,
@@ -112,8 +112,8 @@ def sweep(
         Local processes (default: one for each core); 0 runs in this process.
     scheduler
         Address of a dask scheduler, or ``local``.
-    shard
-        Part of the cells to run.
+    part
+        Part i/n of the cells to run.
     time_limit, memory_limit
         Seconds and megabytes that a cell may use (default: an hour, no limit). Not for workers=0.
     retries
@@ -144,7 +144,7 @@ def sweep(
     store.write_sweep(saved(wanted))
     run = _Run(wanted.plan, store, retries, watch)
     try:
-        run.find_pending(shard, retry_failed)
+        run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
             executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
@@ -162,7 +162,7 @@ class _Run:
     """The state of one start of a sweep; see the module's docstring."""
 
     executor: Executor
-    part: Shard
+    part: Part
 
     def __init__(self, plan: Plan, store: Store, retries: int, watch: Watcher | None) -> None:
         self.plan = plan
@@ -181,9 +181,9 @@ class _Run:
         self.ticket = 0
         self.written: list[str] = []
 
-    def find_pending(self, shard: Shard, retry_failed: bool) -> None:
-        """List the cells to run: those of the shard that are neither in a whole shard nor in quarantine."""
-        self.part = shard
+    def find_pending(self, part: Part, retry_failed: bool) -> None:
+        """List the cells to run: those of the part that are neither in a whole shard nor in quarantine."""
+        self.part = part
         for name in self.store.take_back():
             self.journal.write("taken_back", file=name)
         found = self.store.scan()
@@ -197,7 +197,7 @@ class _Run:
         pending: list[int] = []
         forget: list[bytes] = []
         for index, key in enumerate(self.plan.keys()):
-            if index not in shard:
+            if index not in part:
                 continue
             self.report.cells += 1
             if key in found.keys:
