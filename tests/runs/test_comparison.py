@@ -12,7 +12,7 @@ from steering.mdp import TabularMDP
 from steering.runs import Comparison, Interrupted
 from steering.runs.results import RunResults
 
-AGENTS = ["psrl", "steering", "q_learning:epsilon=0.5"]
+AGENTS = ["psrl", "steering", "q_learning:epsilon=0.3"]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_texts_are_short_and_escaped(both: Comparison) -> None:
 
 
 def test_options_belong_to_every_agent_and_twice_is_refused() -> None:
-    assert steering.run("deepsea:4", ["psrl", "ids"], steps=5, seeds=1, eta=2.0).agents == ("psrl:eta=2", "ids:eta=2")
+    assert steering.run("deepsea:4", ["psrl", "ids"], steps=5, seeds=1, eta=2.0).agents == ("psrl:eta=2.0", "ids:eta=2.0")
     for agents, match in ((["psrl", "psrl"], "given twice"), ([], "at least one agent")):
         with pytest.raises(InvalidOption, match=match):
             steering.run("deepsea:4", agents, steps=5, seeds=1)
@@ -101,7 +101,7 @@ def test_the_random_policy_earns_what_simulation_says(horizon: int | None) -> No
     P = rng.dirichlet(np.ones(4), size=(4, 3))
     rewards = rng.normal(size=(4, 3))
     allowed = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 0], [1, 1, 0]], dtype=bool)
-    mdp = TabularMDP(P=P, reward_mean=rewards, allowed=allowed)
+    mdp = TabularMDP(P=P, reward_mean=rewards, mask=allowed)
     environment = steering.make_env(mdp, horizon=horizon) if horizon else steering.make_env(mdp)
     results = steering.run(environment, "psrl", steps=20, seeds=1)
     uniform = allowed / allowed.sum(axis=1, keepdims=True)

@@ -100,10 +100,8 @@ def test_data_refuses_nothing() -> None:
 
 
 def test_draw_puts_every_agent_on_the_axes() -> None:
-    runs = [
-        made(agent, [[0.0, 1.0], [1.0, 1.0], [0.5, 1.0]])
-        for agent in ("psrl", "ids", "ids:planning=mean,eta=3", "mine")
-    ]
+    agents = ("psrl", "ids", "ids:planning=mean,eta=3", "mine")
+    runs = [made(agent, [[0.0, 1.0], [1.0, 1.0], [0.5, 1.0]]) for agent in agents]
     sheet = Comparison(runs).plot()
     axes = sheet.axes[0]
     lines = axes.get_lines()

@@ -219,7 +219,7 @@ def results_table(
         columns["reward"] = [f"{row['reward']:,.1f}" for row in rows]
         columns["ms a run"] = [f"{1000 * row['seconds']:,.1f}" for row in rows]
     for heading in columns:  # where it is tight, the name of the measure is broken, and no number
-        table.add_column(heading, justify="right", no_wrap=heading != measure and width >= TIGHT)
+        table.add_column(heading, justify="right", overflow="fold", no_wrap=heading != measure and width >= TIGHT)
     for one, *cells in zip(runs, *columns.values(), strict=True):
         table.add_row(one.agent, *cells)
     return table

@@ -182,13 +182,12 @@ def solve_oracle(mdp: TabularMDP, discount: float, horizon: int | None, steps: i
     uniform = mdp.allowed / mdp.allowed.sum(axis=1, keepdims=True)
     if horizon is None:
         solution = planners.policy_iteration(mdp, discount)
-        expected = planners.expected_reward_curve(mdp, solution.policy, steps)
-        random_total = planners.expected_total_reward(mdp, uniform, steps)
-        return Oracle(solution.policy[None], solution.V[None], solution.Q[None], expected, random_total)
+        expected, random = (planners.expected_reward_curve(mdp, pi, steps) for pi in (solution.policy, uniform))
+        return Oracle(solution.policy[None], solution.V[None], solution.Q[None], expected, float(random.sum()))
     finite = planners.backward_induction(mdp, horizon, discount)
     expected, random = (
-        np.resize(np.einsum("hsa,sa->h", planners.occupancy_finite(mdp, policy, horizon), mdp.rewards), steps)
-        for policy in (finite.policy, uniform)
+        np.resize(np.einsum("hsa,sa->h", planners.occupancy_finite(mdp, pi, horizon), mdp.rewards), steps)
+        for pi in (finite.policy, uniform)
     )
     return Oracle(finite.policy, finite.V, finite.Q, expected, float(random.sum()))
 
