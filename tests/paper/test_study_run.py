@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from steering.runs.intervals import LEAST_STRATUM
+from steering.runs.statistics import LEAST_VALUES
 
 from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
@@ -172,7 +172,7 @@ def test_the_study_covers_what_it_promises() -> None:
     assert sum("normal_gamma" in cell.prior for cell in design.cells) >= 3
     for cell in design.cells:
         assert len(cell.environments) * cell.seeds >= (60 if len(cell.environments) > 1 else 30)
-        assert len(cell.environments) == 1 or cell.seeds >= LEAST_STRATUM
+        assert len(cell.environments) == 1 or cell.seeds >= LEAST_VALUES
         assert len(cell.environments) * cell.tuning[-1] >= (6 if cell.name in ("Taxi", "grid DeepSea 10") else 24)
 
 

@@ -64,7 +64,7 @@ def mean_effect(values: Floats) -> Effect:
 def share_effect(successes: NDArray[np.bool_]) -> Effect:
     """Share of runs that succeed, with the exact binomial interval of Clopper and Pearson."""
     k, n = int(np.sum(successes)), int(np.size(successes))
-    if n < LEAST_VALUES:
+    if n < 2:
         return UNKNOWN
     tail = (1 - LEVEL) / 2
     low = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0

@@ -14,7 +14,7 @@ import pandas as pd
 from steering.agents.steering import SteeringOptions
 from steering.paper.studies.design import Cell, with_options
 from steering.paper.studies.run import RECORD, Watch, block, oracle_reward, run_sweep
-from steering.runs.intervals import interval_of_mean
+from steering.runs.statistics import interval_of_mean
 
 LITERAL = "steering:preset=paper"
 
