@@ -235,7 +235,7 @@ class ModelBasedAgent(Agent):
 
     def follow(self, simulator: Simulator, steps: int, step: int) -> Transitions:
         """Act in a compiled loop that stops when a plan is due."""
-        return simulator.follow(self.policy, steps, step, self.schedule.memory)
+        return simulator.follow(self.policy, steps, step, self.schedule.watch(steps))
 
     def learn(self, transitions: Transitions) -> None:
         """Update the belief."""

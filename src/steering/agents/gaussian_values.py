@@ -112,7 +112,7 @@ class GaussianValueAgent(ModelBasedAgent):
         """Act by noisy values in a compiled loop that stops when a plan is due."""
         A = self.problem.n_actions
         dither = self._dither.take(steps * A).reshape(steps, A)
-        scale, memory = self.options.zeta * self.std, self.schedule.memory
+        scale, memory = self.options.zeta * self.std, self.schedule.watch(steps)
         loop = partial(
             simulate.follow_noisy_values,
             *(simulator.tables, self.mean, scale, self.problem.mask, dither, step, memory),

@@ -5,7 +5,7 @@ from steering.runs.bsuite import deep_sea_episodes, deep_sea_score
 from steering.runs.comparison import Comparison
 from steering.runs.files import write_tables
 from steering.runs.results import Diagnostics, QSnapshots, RunResults
-from steering.runs.runner import Interrupted, run
+from steering.runs.runner import Interrupted, Runs, run
 from steering.runs.statistics import curve_interval, mean_interval
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Interrupted",
     "QSnapshots",
     "RunResults",
+    "Runs",
     "bayesian_regret",
     "curve_interval",
     "deep_sea_episodes",

@@ -215,8 +215,8 @@ class RunResults(Tabled):
         columns: dict[str, object] = {
             "environment": self.environment,
             "agent": self.agent,
-            "steps": self.steps,
             "seed": list(self.seeds),
+            "steps": self.steps,
             "reward": self.rewards.sum(axis=1),
         }
         if self.oracle_rewards is not None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from steering.agents import Agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
-from steering.runs.runner import BYTES_PER_STEP, Interrupted, run
+from steering.runs.runner import BYTES_PER_STEP, Runs, run
 from steering.sweeps.cells import Group, content_of
 from steering.sweeps.store import schema
 
@@ -104,10 +104,6 @@ def pack_batch(pieces: list[tuple[Group, list[int]]], hold: float | None = None)
     return json.dumps({"hold": hold, "pieces": [[group.config, seeds] for group, seeds in pieces]}).encode()
 
 
-class _TimeIsUp(KeyboardInterrupt):
-    """Stops `run` between two seeds; like Ctrl-C, it leaves the finished ones in `Interrupted.results`."""
-
-
 def run_batch(content: bytes, starting: Callable[[int], None] = lambda index: None) -> Outcome:
     """Run the cells of a packed batch, all of them or as many as fit in its time, but always at least one.
 
@@ -170,32 +166,24 @@ class _Batch:
         config = group.config
         record = config["record"]
 
-        def progress(done: int, total: int) -> None:
-            if done == total:
-                return
-            if self.over((done + 1) * each):
-                raise _TimeIsUp
-            self.starting(index + done)
-
         self.starting(index)
         began = time.perf_counter()
         environment = _environment(config["environment"], config.get("content"))
         each = BYTES_PER_STEP * config["steps"] + 8 * record["windows"] * environment.n_states * environment.n_actions
-        try:
-            results = run(
-                environment,
-                _agent(config["agent"]),
-                steps=config["steps"],
-                seeds=seeds,
-                windows=record["windows"],
-                record=record["extra"],
-                snapshots=record["snapshots"],
-                progress=progress,
-            )
-        except Interrupted as stopped:
-            if not isinstance(stopped.__context__, _TimeIsUp):
-                raise
-            results = stopped.results
+        runs = Runs(
+            environment,
+            _agent(config["agent"]),
+            steps=config["steps"],
+            seeds=seeds,
+            windows=record["windows"],
+            record=record["extra"],
+            snapshots=record["snapshots"],
+        )
+        for done, _ in enumerate(runs, start=1):
+            if done == len(seeds) or self.over((done + 1) * each):
+                break
+            self.starting(index + done)
+        results = runs.results()
         middle = time.perf_counter()
         finished = len(results.seeds)
         self.kept += finished * each

@@ -17,15 +17,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from steering._types import Floats
-from steering.agents import Agent, Problem, make_agent
+from steering.agents import Agent
 from steering.envs import make_env
-from steering.mdp.simulator import Simulator, tables_of
 from steering.paper.chapter import Chapter, Tables
 from steering.paper.scale import Scale
 from steering.paper.source import Source
 from steering.runs.drawing import new_figure
-from steering.runs.runner import simulate
-from steering.runs.seeds import environment_streams, stream
+from steering.runs.runner import Runs
+from steering.runs.seeds import stream
 
 ENVIRONMENT = "deepsea:4"
 AGENT = "steering"
@@ -57,16 +56,10 @@ class _Looker:
 def data(source: Source) -> Tables:
     """Points of the projection: step, kind (truth, mean, draw), x, y, and the distance to truth and to the mean."""
     environment = make_env(ENVIRONMENT)
-    mdp = environment.table
-    agent = make_agent(AGENT)
-    sizes = (environment.n_states, environment.n_actions, np.ascontiguousarray(environment.mask))
-    setting = (environment.discount, environment.horizon, environment.max_iterations)
-    agent.start(Problem(*sizes, *setting), stream(SEED, "planning"), stream(SEED, "acting"))
     steps = max(TIMES) + environment.replan_every + 1
-    simulator = Simulator(mdp, tables_of(mdp), steps, environment_streams(SEED))
-    looker: Any = _Looker(TIMES, stream(SEED, "reporting"))
-    simulate(agent, simulator, environment, looker)
-    truth = mdp.P.ravel()
+    looker = _Looker(TIMES, stream(SEED, "reporting"))
+    list(Runs(environment, AGENT, steps=steps, seeds=[SEED], watchers=[looker]))
+    truth = environment.table.P.ravel()
     everything = np.concatenate([draws for _, _, draws in looker.seen])
     _, _, axes = np.linalg.svd(everything - everything.mean(axis=0), full_matrices=False)
     # The sign of a singular vector is arbitrary: its largest entry is made positive.

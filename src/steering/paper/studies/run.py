@@ -24,7 +24,7 @@ from steering.agents import describe_agent
 from steering.envs import make_env
 from steering.errors import NotAvailable
 from steering.paper.studies.design import TUNING_SEED, Cell, Design
-from steering.runs.runner import solve_oracle
+from steering.runs.oracle import world_of
 from steering.sweeps.cells import Plan
 from steering.sweeps.engine import Report, sweep
 from steering.sweeps.store.load import load
@@ -153,8 +153,7 @@ def oracle_reward(cell: Cell) -> float | None:
     totals = []
     for text in cell.environments:
         environment = make_env(text)
-        oracle = solve_oracle(environment.table, environment.discount, environment.horizon, cell.steps)
-        totals.append(float(oracle.expected.sum()))
+        totals.append(float(world_of(environment).oracle(cell.steps).expected.sum()))
     mean = sum(totals) / len(totals)
     return mean if mean > 0 else None
 
