@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from steering.runs.statistics import LEAST_VALUES
 
 from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
@@ -18,6 +17,7 @@ from steering.paper.studies import Cell, Design, Family, compare, default_design
 from steering.paper.studies.design import FAMILIES, OURS, TUNING_SEED, with_options
 from steering.paper.studies.page import cells_data, markdown, sizes_data, write_study
 from steering.paper.studies.run import canonical, comparison_sweep, oracle_reward, tune, tuning_sweep
+from steering.runs.statistics import LEAST_VALUES
 from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import read_sweep
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steering.runs.statistics import Interval, interval_of_mean
 
 from steering.errors import InvalidOption
 from steering.paper.studies.verdicts import LEVEL, MARGIN, compare, verdict
+from steering.runs.statistics import Interval, interval_of_mean
 
 
 def finals(gap: float, noise: float = 0.01, seeds: int = 30, normalised: bool = True, scale: float = 1.0):

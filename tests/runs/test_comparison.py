@@ -63,7 +63,8 @@ def test_texts_are_short_and_escaped(both: Comparison) -> None:
 
 
 def test_options_belong_to_every_agent_and_twice_is_refused() -> None:
-    assert steering.run("deepsea:4", ["psrl", "ids"], steps=5, seeds=1, eta=2.0).agents == ("psrl:eta=2.0", "ids:eta=2.0")
+    both = steering.run("deepsea:4", ["psrl", "ids"], steps=5, seeds=1, eta=2.0)
+    assert both.agents == ("psrl:eta=2.0", "ids:eta=2.0")
     for agents, match in ((["psrl", "psrl"], "given twice"), ([], "at least one agent")):
         with pytest.raises(InvalidOption, match=match):
             steering.run("deepsea:4", agents, steps=5, seeds=1)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, place, print_json
+from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.errors import unknown_name
 
@@ -28,6 +28,7 @@ def study(
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
     workers: Workers = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare STEERING's default with every baseline at its best setting, and say where it is better, tied or worse.
@@ -40,6 +41,7 @@ def study(
     """
     if name not in STUDIES:
         raise unknown_name("study", name, STUDIES)
+    import_modules(imports)
     try:
         (_default if name == "default" else _ladder)(out_dir, quick, workers, as_json)
     except KeyboardInterrupt:

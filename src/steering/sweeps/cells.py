@@ -1,7 +1,8 @@
 """Cells: what a sweep expands to. A cell is one run of one seed, keyed by a hash of its complete configuration.
 
 A *group* is everything but the seed: environment, agent with all its options (changed or not), steps, what is
-recorded, and the `REVISION` of the package, which changes when the numbers of runs do. The key of a cell is
+recorded, the `REVISION` of the package, which changes when the numbers of runs do, and the code of agents and
+environments that are not the package's (`sweeps.codes`). The key of a cell is
 
     blake2b-128( canonical JSON of the group + newline + seed ),
 
@@ -21,8 +22,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from steering._code import Code
 from steering._version import REVISION
 from steering.agents import Agent, describe_agent
+from steering.agents.registry import options_of
 from steering.envs import Environment
 from steering.errors import InvalidOption
 from steering.mdp.tabular import SMALL_ENTRIES
@@ -63,8 +66,11 @@ class Group:
         return bytes(digest.digest())
 
 
-def environment_part(environment: Environment) -> dict[str, Any]:
-    """What a configuration says of an environment: a few plain values, whatever the size of the MDP."""
+def environment_part(environment: Environment, code: Code | None = None) -> dict[str, Any]:
+    """What a configuration says of an environment: a few plain values, whatever the size of the MDP.
+
+    `code` is that of an environment that is not the package's.
+    """
     part: dict[str, Any] = {
         "environment": environment.name,
         "setting": {
@@ -77,20 +83,29 @@ def environment_part(environment: Environment) -> dict[str, Any]:
     if environment.name.startswith("file:"):
         # The text names a place; what lies there is part of the configuration.
         part["content"] = content_of(environment)
+    if code is not None:
+        part["code"] = {"environment": code.as_config()}
     return part
 
 
-def configuration(environment: Mapping[str, Any], agent: Agent, steps: int, record: Record) -> dict[str, Any]:
-    """The complete configuration of a group as plain values; `environment` is an `environment_part`."""
+def configuration(
+    environment: Mapping[str, Any], agent: Agent, steps: int, record: Record, code: Code | None = None
+) -> dict[str, Any]:
+    """The complete configuration of a group as plain values; `environment` is an `environment_part`.
+
+    `code` is that of an agent that is not the package's; without any such code there is no entry for it.
+    """
     config: dict[str, Any] = {
         "schema": KEY_SCHEMA,
         "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),
-        "options": dataclasses.asdict(agent.options),
+        "options": options_of(agent),
         "steps": steps,
         "record": {**dataclasses.asdict(record), "extra": sorted(record.extra)},
     }
+    if code is not None:
+        config["code"] = {**environment.get("code", {}), "agent": code.as_config()}
     return json.loads(json.dumps(config))  # type: ignore[no-any-return]
 
 

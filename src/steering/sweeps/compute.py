@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering.agents import Agent
+from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.runs.runner import BYTES_PER_STEP, Runs, run
@@ -168,11 +168,11 @@ class _Batch:
 
         self.starting(index)
         began = time.perf_counter()
-        environment = _environment(config["environment"], config.get("content"))
+        environment = _environment(config["environment"], config.get("content"), str(config.get("code")))
         each = BYTES_PER_STEP * config["steps"] + 8 * record["windows"] * environment.n_states * environment.n_actions
         runs = Runs(
             environment,
-            _agent(config["agent"]),
+            make_agent(config["agent"]),
             steps=config["steps"],
             seeds=seeds,
             windows=record["windows"],
@@ -196,8 +196,11 @@ class _Batch:
 
 
 @lru_cache(maxsize=4)
-def _environment(text: str, content: str | None) -> Environment:
-    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by."""
+def _environment(text: str, content: str | None, code: str) -> Environment:
+    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by.
+
+    One of other code under the same text is another environment.
+    """
     environment = make_env(text)
     if content is not None and content_of(environment) != content:
         raise SteeringError(
@@ -205,12 +208,6 @@ def _environment(text: str, content: str | None) -> Environment:
             "every machine."
         )
     return environment
-
-
-def _agent(text: str) -> Agent:
-    from steering.sweeps.sweep_file import canonical_agent
-
-    return canonical_agent(text, {})
 
 
 def failure_of(index: int, error: BaseException) -> Failure:
@@ -225,7 +222,7 @@ def warm(agents: Iterable[tuple[str, bool]]) -> None:
     """Load or compile the kernels that agents use, once, before workers are forked; (agent, episodic) pairs."""
     for agent, episodic in agents:
         try:
-            run("deepsea:3,horizon=3" if episodic else "deepsea:3", _agent(agent), steps=20, seeds=1)
+            run("deepsea:3,horizon=3" if episodic else "deepsea:3", make_agent(agent), steps=20, seeds=1)
         except Exception:
             # An agent that fails here fails in its cells, where it is reported with all that is known.
             continue

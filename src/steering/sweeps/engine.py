@@ -21,27 +21,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steering._modules import folders_of, import_all, importing
 from steering._version import __version__
-from steering.errors import DiskFull, InvalidOption
-from steering.sweeps.cells import Part, Plan
-from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
+from steering.errors import DiskFull, InvalidOption, SteeringError
+from steering.sweeps.batches import Sizes
+from steering.sweeps.cells import Group, Part, Plan
+from steering.sweeps.codes import Older, expected_codes, modules_for
+from steering.sweeps.compute import Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
-from steering.sweeps.imports import import_all
 from steering.sweeps.journal import Journal
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import Sweep, read_sweep, saved
 
-BATCH_SECONDS = 1.0
 HOLD = 2.0
 """A worker stops with a batch after so many times the time that it should have taken."""
-SHORTEST_SECONDS = 0.1
-LONGEST_SECONDS = 30.0
-BATCHES_PER_SECOND = 20
-"""What one process can store with ease; with more workers than that, batches are longer."""
 MERGE_EVERY = 512
 """Shards after which a long sweep merges its own: a second each would otherwise be 86,400 files a day."""
-MAX_BATCH_CELLS = 2000
-MAX_BATCH_STEPS = 2_000_000
 DEFAULT_TIME_LIMIT = 3600.0
 DEFAULT_RETRIES = 2
 EVERYTHING = Part()
@@ -60,6 +55,8 @@ class Report:
     set_aside: list[tuple[str, str]] = field(default_factory=list)
     versions: list[str] = field(default_factory=list)
     """Other versions of the package that computed cells which are already in the directory."""
+    anew: list[str] = field(default_factory=list)
+    """How many cells are computed again although the directory has them, and why: their code changed."""
     seconds: float = 0.0
     run_seconds: float = 0.0
     """Time inside the runs themselves, summed over workers."""
@@ -105,7 +102,8 @@ def sweep(
     Parameters
     ----------
     description
-        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`).
+        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`), in which agents and environments may
+        also be registered classes and functions, or what `make_agent` and `make_env` return.
     out
         Results directory; made if it is not there.
     workers
@@ -121,7 +119,8 @@ def sweep(
     retry_failed
         Also run cells that are in quarantine from an earlier start.
     imports
-        Modules that every worker imports first, for example one that registers your Gymnasium environments.
+        Modules that every worker imports first, for example one that registers your Gymnasium environments. Those in
+        which agents and environments of the sweep were registered are imported anyway.
     watch
         Called with the report after every event.
 
@@ -131,6 +130,10 @@ def sweep(
     >>> steering.load("out").finals                                                     # doctest: +SKIP
     """
     began = time.monotonic()
+    if (module := importing()) is not None:
+        raise SteeringError(
+            f"the module '{module}' starts a sweep when it is imported; put that under: if __name__ == '__main__':"
+        )
     import_all(imports)
     wanted = read_sweep(description)
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
@@ -139,15 +142,17 @@ def sweep(
         time_limit = DEFAULT_TIME_LIMIT
     limits = Limits(time_limit, memory_limit)
     check_choice(workers, scheduler, limits)
+    modules = tuple(dict.fromkeys([*imports, *modules_for(wanted.plan.groups, in_process=workers == 0)]))
     store = Store(out, create=True)
     store.tidy()
-    store.write_sweep(saved(wanted))
+    store.write_sweep(saved(wanted, modules))
     run = _Run(wanted.plan, store, retries, watch)
     try:
         run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
+            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups))
+            executor = make_executor(workers, scheduler, limits, setup)
             try:
                 run.all(executor, began)
             finally:
@@ -172,7 +177,7 @@ class _Run:
         self.watch = watch or (lambda report: None)
         self.journal = Journal(store)
         self.report = Report(store.directory, 0)
-        self.sizes = _Sizes(plan)
+        self.sizes = Sizes(plan)
         self.pending: list[int] = []
         self.next = 0
         self.again: deque[list[int]] = deque()
@@ -213,10 +218,19 @@ class _Run:
         self.pending = pending
         if pending and self.report.versions:
             self._warn_of_versions()
+        if pending:
+            older = Older(self.store, self.plan)
+            self.report.anew = older.reasons(map(self._cell, pending))
+            for reason in self.report.anew:
+                self.journal.write("anew", reason=reason)
         self.journal.write(
             "start", version=__version__, cells=self.report.cells, done=self.report.done, pending=len(pending)
         )
         self.watch(self.report)
+
+    def _cell(self, index: int) -> tuple[Group, int]:
+        number, seed = self.plan.locate(index)
+        return self.plan.groups[number], seed
 
     def _warn_of_versions(self) -> None:
         others = ", ".join(self.report.versions[:5])
@@ -338,53 +352,3 @@ class _Run:
         self.store.record_failure(key, record)
         self.report.failed[key.hex()] = failure.message
         self.journal.write("quarantine", **known)
-
-
-class _Sizes:
-    """How many cells make a batch: for every group the seconds of a step and of its setup, from the last outcome."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.known: dict[int, float] = {}
-        self.setup: dict[int, float] = {}
-        self.usual = GUESSED_STEP_SECONDS
-
-    def target(self, cells: Sequence[int], workers: int) -> float:
-        """Seconds that a batch beginning with the first of these cells should take, setup included."""
-        setup = self.setup.get(self.plan.locate(cells[0])[0], 0.0)
-        return setup + max(BATCH_SECONDS, workers / BATCHES_PER_SECOND, min(setup, LONGEST_SECONDS))
-
-    def end_of_batch(self, pending: Sequence[int], start: int, workers: int) -> int:
-        """Where the batch that begins at pending[start] ends."""
-        if start >= len(pending):
-            return start
-        target = self.target(pending[start : start + 1], workers)
-        most = min(start + MAX_BATCH_CELLS, len(pending))
-        # Towards the end batches shrink, so that all workers finish at about the same time.
-        share = start + (len(pending) - start) // (2 * workers)
-        end, seconds, setup, steps, group = start, 0.0, 0.0, 0, -1
-        while end < most:
-            number, _ = self.plan.locate(pending[end])
-            one = int(self.plan.groups[number].config["steps"])
-            setup += self.setup.get(number, 0.0) if number != group else 0.0
-            group = number
-            seconds += one * self.known.get(number, self.usual)
-            steps += one
-            if end > start and (setup + seconds > target or steps > MAX_BATCH_STEPS):
-                break
-            if end > share and seconds > SHORTEST_SECONDS:
-                break
-            end += 1
-        return end
-
-    def learn(self, cells: list[int], outcome: Outcome) -> None:
-        """Update the estimates of the groups of a batch from those of its cells that finished."""
-        unfinished = {*outcome.lost, *(failure.index for failure in outcome.failures)}
-        numbers = [self.plan.locate(cell)[0] for i, cell in enumerate(cells) if i not in unfinished]
-        groups = set(numbers)
-        steps = sum(int(self.plan.groups[number].config["steps"]) for number in numbers)
-        rate = (outcome.seconds - outcome.setup) / max(steps, 1)
-        for number in groups:
-            self.known[number] = rate
-            self.setup[number] = outcome.setup / len(groups)
-        self.usual = 0.5 * (self.usual + rate)

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from steering._types import Floats
-from steering.agents import describe_agent
+from steering.agents import describe_agent, make_agent
 from steering.envs import make_env
 from steering.errors import NotAvailable
 from steering.paper.studies.design import TUNING_SEED, Cell, Design
@@ -28,7 +28,7 @@ from steering.runs.oracle import world_of
 from steering.sweeps.cells import Plan
 from steering.sweeps.engine import Report, sweep
 from steering.sweeps.store.load import load
-from steering.sweeps.sweep_file import canonical_agent, read_sweep
+from steering.sweeps.sweep_file import read_sweep
 
 RECORD = {"points": 50, "windows": 1}
 Chosen = dict[tuple[str, str], str]
@@ -204,7 +204,7 @@ class Scores:
 
 def canonical(agent: str) -> str:
     """The text that a plan has for an agent."""
-    return describe_agent(canonical_agent(agent, {}))
+    return describe_agent(make_agent(agent))
 
 
 @cache

@@ -87,7 +87,7 @@ class DaskExecutor:
             raise Unreachable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
         self._address = address
         self._limits = (limits.seconds, limits.megabytes)
-        self._setup = (setup.imports, setup.warm)
+        self._setup = setup.as_json()
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
         self._running: dict[int, tuple[Any, int]] = {}
         self._counted = 0.0
@@ -173,7 +173,7 @@ def run_remote(
     batch: bytes,
     cells: int,
     limits: tuple[float | None, int | None],
-    setup: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]],
+    setup: str,
     program: str,
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
@@ -202,7 +202,7 @@ def _take(settings: Settings) -> Any:
             return _free.pop(index)[2]
     _close_idle(OTHER_SECONDS)
     limits, setup = settings
-    return LocalExecutor(1, Limits(*limits), Setup(*setup))
+    return LocalExecutor(1, Limits(*limits), Setup.from_json(setup))
 
 
 def _give_back(settings: Settings, executor: Any) -> None:

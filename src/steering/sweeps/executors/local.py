@@ -49,7 +49,7 @@ class Nursery:
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
                 start_new_session=True,  # Ctrl-C is for the owner, which then ends everything in order
             )
-        settings = {"warm": setup.warm, "imports": setup.imports, "megabytes": limits.megabytes}
+        settings = {"setup": setup.as_json(), "megabytes": limits.megabytes}
         self._control.sendall(json.dumps(settings).encode() + b"\n")
         self._buffer = b""
         self._ends: dict[int, int] = {}

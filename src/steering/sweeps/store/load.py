@@ -29,7 +29,7 @@ from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store import lists
 from steering.sweeps.store.directory import UNREADABLE, Store, Unreadable, reason_of
 from steering.sweeps.store.lists import MAX_ROWS, NULLABLE, ORDER
-from steering.sweeps.store.plans import canonical, configuration_id
+from steering.sweeps.store.plans import canonical, code_text, configuration_id
 from steering.sweeps.store.schema import FINALS, SCHEMA
 
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
@@ -128,20 +128,22 @@ class Results(Tabled):
         """One row for each cell: totals and regrets. The row number is `cell` in the other tables.
 
         Cells with the same environment, agent and steps but another `configuration` differ in something that the texts
-        do not say; see `settings`.
+        do not say; see `settings`. `code` tells the code of your own agents and environments apart.
         """
         rows = self._rows([*FINALS, "config"])
         configs = rows.column("config").combine_chunks().dictionary_encode()
         table = _pandas(rows.drop_columns(["config", "cell"]))
         names = np.array([configuration_id(text) for text in configs.dictionary.to_pylist()], dtype=object)
         table["configuration"] = names[configs.indices.to_numpy()] if len(table) else pd.Series(dtype=object)
+        codes = np.array([code_text(text) for text in configs.dictionary.to_pylist()], dtype=object)
+        table["code"] = codes[configs.indices.to_numpy()] if len(table) else pd.Series(dtype=object)
         table["key"] = [key.hex() for key in table["key"]]
         for name in NULLABLE:
             table[name] = table[name].astype(np.float64)
         table["normalised_regret"] = table["realised_regret"] / table["oracle_total"]
         table["normalised_expected_regret"] = table["expected_regret"] / table["oracle_total"]
         table["score"] = table["realised_regret"] / table["random_gap"]
-        last = ("configuration", "key")
+        last = ("code", "configuration", "key")
         return table[[*ORDER, *(name for name in table if name not in (*ORDER, *last)), *last]]
 
     @cached_property
