@@ -393,11 +393,7 @@ class TabularMDP:
 
     def _repr_html_(self) -> str:
         rewards = self.rewards[self.mask]
-        values = {
-            "states": self.n_states,
-            "actions": self.n_actions,
-            "pairs allowed": int(self.mask.sum()),
-            "form": f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense",
-            "expected rewards": f"{rewards.min():.6g} to {rewards.max():.6g}",
-        }
-        return _html.table("TabularMDP", values)
+        values = {"states": self.n_states, "actions": self.n_actions, "pairs allowed": int(self.mask.sum())}
+        form = {"form": f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense"}
+        spread = {"expected rewards": f"{rewards.min():.6g} to {rewards.max():.6g}"}
+        return _html.table("TabularMDP", {**values, **form, **spread})

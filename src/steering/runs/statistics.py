@@ -12,8 +12,8 @@ the lower end is m - sqrt(v) max(t, h(t)) and the upper one m + sqrt(v) max(t, -
     h(t) = 3 (cbrt(1 + g (t - g / 6)) - 1) / g:
 
 each end is the farther one of Student's and of that corrected for skewness. Of normal values it covers at least the
-stated level, of skew ones a little less: Student's t alone covers 88 to 91 % of exponential values at a nominal 95 %
-with 3 to 10 runs, this rule 92 to 95 %, a percentile bootstrap 66 to 87 %. Nothing that is computed from the runs can
+stated level, of skew ones a little less: Student's t alone covers 88 to 90 % of exponential values at a nominal 95 %
+with 3 to 10 runs, this rule 92 to 94 %, a percentile bootstrap 70 to 86 %. Nothing that is computed from the runs can
 speak of failures that no run had: tables give the share of failed runs beside every mean.
 
 A stratum with fewer than `LEAST_VALUES` values says too little about its spread: then the strata are the values, and
