@@ -32,6 +32,9 @@ from steering.mdp.tabular import SMALL_ENTRIES
 from steering.sweeps.store.plans import Seeds, canonical
 from steering.sweeps.store.schema import KEY_BYTES, KEY_SCHEMA
 
+ADDED = {"replan": "every"}
+"""Options that came later, with the value that means what was done before: it is not in keys, which stay valid."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -100,7 +103,7 @@ def configuration(
         "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),
-        "options": options_of(agent),
+        "options": {key: value for key, value in options_of(agent).items() if ADDED.get(key, ADDED) != value},
         "steps": steps,
         "record": {**dataclasses.asdict(record), "extra": sorted(record.extra)},
     }
