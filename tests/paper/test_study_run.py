@@ -13,13 +13,6 @@ import pytest
 from steering.agents import make_agent
 from steering.agents.steering import SteeringOptions
 from steering.cli import main
-<<<<<<< HEAD
-from steering.paper.studies import Cell, Design, Family, compare, default_design, ladder, run_study
-from steering.paper.studies.design import FAMILIES, OURS, TUNING_SEED, with_options
-from steering.paper.studies.page import cells_data, markdown, sizes_data, write_study
-from steering.paper.studies.run import canonical, comparison_sweep, oracle_reward, tune, tuning_sweep
-from steering.runs.statistics import LEAST_VALUES
-=======
 from steering.paper.chapter import Run
 from steering.paper.chapters import ladder
 from steering.paper.chapters.default.design import (
@@ -39,8 +32,7 @@ from steering.paper.scale import Block
 from steering.paper.source import Source, canonical, run_blocks
 from steering.paper.study import run_study
 from steering.paper.tables import read_csv
-from steering.runs.intervals import LEAST_STRATUM
->>>>>>> main
+from steering.runs.statistics import LEAST_VALUES
 from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import read_sweep
 
@@ -209,21 +201,12 @@ def test_the_study_covers_what_it_promises() -> None:
     assert {"widenarrow:1,12", "widenarrow:2,6", "riverswim:6", "riverswim:12", "griddeepsea:10"} <= environments
     assert {"gym:FrozenLake-v1", "gym:Taxi-v4", "gym:CliffWalking-v1"} <= environments
     assert sum(env.startswith("priormdp:4,2") for env in environments) == 20
-<<<<<<< HEAD
-    assert {cell.prior.get("eta") for cell in design.cells} == {None, 0.1, 3.0, 10.0}
-    assert sum("normal_gamma" in cell.prior for cell in design.cells) >= 3
-    for cell in design.cells:
-        assert len(cell.environments) * cell.seeds >= (60 if len(cell.environments) > 1 else 30)
-        assert len(cell.environments) == 1 or cell.seeds >= LEAST_VALUES
-        assert len(cell.environments) * cell.tuning[-1] >= (6 if cell.name in ("Taxi", "grid DeepSea 10") else 24)
-=======
     assert {task.prior.get("eta") for task in design.tasks} == {None, 0.1, 3.0, 10.0}
     assert sum("normal_gamma" in task.prior for task in design.tasks) >= 3
     for task in design.tasks:
         assert len(task.environments) * task.seeds >= (60 if len(task.environments) > 1 else 30)
-        assert len(task.environments) == 1 or task.seeds >= LEAST_STRATUM
+        assert len(task.environments) == 1 or task.seeds >= LEAST_VALUES
         assert len(task.environments) * task.tuning[-1] >= (6 if task.name in ("Taxi", "grid DeepSea 10") else 24)
->>>>>>> main
 
 
 def test_every_baseline_has_a_grid_and_a_learned_twin() -> None:

@@ -7,15 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steering.errors import InvalidOption
-<<<<<<< HEAD
-from steering.paper.studies.verdicts import LEVEL, MARGIN, compare, verdict
-from steering.runs.statistics import Interval, interval_of_mean
-=======
 from steering.paper.chapters.default.verdicts import LEVEL, MARGIN, compare
 from steering.paper.fits import Effect
 from steering.paper.rule import standing
-from steering.runs.intervals import Interval, interval_of_mean
->>>>>>> main
+from steering.runs.statistics import interval_of_mean
 
 
 def finals(gap: float, noise: float = 0.01, seeds: int = 30, normalised: bool = True, scale: float = 1.0):

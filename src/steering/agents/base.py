@@ -95,9 +95,8 @@ class Agent(ABC):
         return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
 
     def _repr_html_(self) -> str:
-        options = getattr(self, "options", None)
-        values = dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {}
-        return _html.table(repr(self), values)
+        options: Any = getattr(self, "options", None)
+        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""

@@ -8,16 +8,9 @@ same noise. With d the difference of their scores (theirs - ours; scores are reg
     too few   the interval rests on fewer than five values (pairs; MDPs, where a class has under 3 for each),
     tied      everything else
 
-<<<<<<< HEAD:src/steering/paper/studies/verdicts.py
-The interval is that of `runs.statistics`, over pairs, within each MDP where a cell has several. The level is 99 %
-because there are some hundreds of comparisons; the margin, half a percent of the oracle's reward (of the larger score,
-where scores are not normalised), keeps differences that nobody would notice from being called anything.
-=======
-(`rule.standing`). The interval is the bootstrap over pairs, within each MDP where a task has several, widened to be
-valid with few pairs (`runs.intervals`). The level is 99 % because there are some hundreds of comparisons; the margin,
-half a percent of the oracle's reward (of the larger score, where scores are not normalised), keeps differences that
-nobody would notice from being called anything.
->>>>>>> main:src/steering/paper/chapters/default/verdicts.py
+(`rule.standing`). The interval is that of `runs.statistics`, over pairs, within each MDP where a task has several. The
+level is 99 % because there are some hundreds of comparisons; the margin, half a percent of the oracle's reward (of the
+larger score, where scores are not normalised), keeps differences that nobody would notice from being called anything.
 """
 
 from __future__ import annotations
@@ -27,15 +20,10 @@ import pandas as pd
 
 from steering._types import Floats
 from steering.errors import InvalidOption
-<<<<<<< HEAD:src/steering/paper/studies/verdicts.py
-from steering.paper.studies.design import OURS
-from steering.runs.statistics import Interval, interval_of_mean, probability_of_improvement
-=======
 from steering.paper.chapters.default.design import OURS
 from steering.paper.fits import strata_effect
 from steering.paper.rule import standing
 from steering.runs.statistics import probability_of_improvement
->>>>>>> main:src/steering/paper/chapters/default/verdicts.py
 
 LEVEL = 0.99
 MARGIN = 0.005
