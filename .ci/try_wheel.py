@@ -44,6 +44,7 @@ def try_wheel(wheel: Path, place: Path) -> None:
     (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
 
     def call(*command: str | Path, code: int = 0, says: str = "") -> None:
+        print(Path(command[0]).name, *(str(word).strip().partition("\n")[0] for word in command[1:]), flush=True)
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         shown = done.stdout + done.stderr
         if done.returncode != code or says not in " ".join(shown.split()):

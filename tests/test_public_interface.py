@@ -22,7 +22,8 @@ def test_the_page_states_every_module_once() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_the_stated_names_are_those_of_the_code(module: str) -> None:
-    assert STATED[module] == sorted(importlib.import_module(module).__all__)
+    there = sorted(importlib.import_module(module).__all__)
+    assert STATED[module] == there, f"if the change is meant, state it: {', '.join(f'`{name}`' for name in there)}"
 
 
 @pytest.mark.parametrize("module", MODULES)

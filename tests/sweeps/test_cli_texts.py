@@ -75,7 +75,7 @@ def test_status_needs_neither_modules_nor_files(tmp_path, monkeypatch):
     path = written(tmp_path, text)
     code, out, err = finished("sweep", path, "--out", tmp_path / "out", "-w", 0, "--import", "faulty_envs")
     assert code == 3, err
-    assert f"steering retry {shlex.quote(str(tmp_path / 'out'))} --import=faulty_envs" in out
+    assert f"steering retry {shlex.quote(str(tmp_path / 'out'))}" in out
     assert f"failed cells are described in {tmp_path / 'out' / 'failed'}" in out  # a time-out has no traceback
     os.remove("my.json")
     code, out, err = finished("status", tmp_path / "out", "--json")
@@ -109,7 +109,7 @@ def test_dry_run_does_not_promise_failed_cells_nor_time_failed_trials(tmp_path):
 
 LIMITED = """
 import resource, signal, sys
-import matplotlib.pyplot, steering.sweeps.curves, steering.sweeps.summary
+import matplotlib.pyplot, steering.runs.figure, steering.sweeps.summary
 from steering.cli import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -14,7 +14,7 @@ from store_helpers import fill, key, shard
 import steering
 from steering.errors import Unreachable
 from steering.sweeps import engine
-from steering.sweeps.cells import Shard
+from steering.sweeps.cells import Part
 from steering.sweeps.compute import Outcome, pack_batch, run_batch
 from steering.sweeps.status import status_of
 from steering.sweeps.store import directory as store
@@ -72,6 +72,20 @@ def test_merged_shards_stay_within_the_bound_of_reading(tmp_path, bound):
     assert_same(before, tables_of(tmp_path))
 
 
+def test_no_more_than_the_bound_is_held_while_merging(tmp_path, bound, monkeypatch):
+    directory, _ = fill(tmp_path, 3, 70)
+    real, held = Store._merge_parts, []
+
+    def merge_parts(self, parts, tables):
+        held.append(sum(schema.size_of((self.shards / name).read_bytes()) for name in parts))
+        return real(self, parts, tables)
+
+    monkeypatch.setattr(Store, "_merge_parts", merge_parts)
+    directory.merge()
+    assert len(held) > 3
+    assert max(held) <= bound
+
+
 def test_merged_shards_that_are_full_are_not_merged_again(tmp_path, bound, monkeypatch):
     directory, keys = fill(tmp_path, 3, 70)
     directory.merge()
@@ -108,8 +122,8 @@ def test_what_is_done_at_the_end_is_counted_on_the_disk(tmp_path, monkeypatch):
 
 
 def test_a_part_of_a_sweep_counts_its_own_cells(tmp_path):
-    first = steering.sweep(WANTED, tmp_path, workers=0, shard=Shard(1, 2))
-    second = steering.sweep(WANTED, tmp_path, workers=0, shard=Shard(2, 2))
+    first = steering.sweep(WANTED, tmp_path, workers=0, part=Part(1, 2))
+    second = steering.sweep(WANTED, tmp_path, workers=0, part=Part(2, 2))
     assert [(one.cells, one.done, one.pending) for one in (first, second)] == [(35, 35, 0)] * 2
 
 

@@ -79,7 +79,14 @@ class DaskExecutor:
         self._cluster: Any = None
         if address == "local":
             with _deaf_to_interrupts():
-                self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+                # Any free port: two sweeps on one machine must not complain about each other.
+                self._cluster = start(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": ":0"},
+                    silence_logs=50,
+                )
             address = self._cluster.scheduler_address
         try:
             self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)

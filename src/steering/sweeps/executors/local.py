@@ -57,14 +57,17 @@ class Nursery:
     def fork(self) -> tuple[int, Connection]:
         """A new worker: its process id and the connection to it."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            for word, pid, status in self._lines(deadline):
-                if word == b"up":
-                    return pid, Connection(ours.detach())
-                self._ends[pid] = status
+        try:
+            with theirs:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            deadline = time.monotonic() + START_SECONDS
+            while True:
+                for word, pid, status in self._lines(deadline):
+                    if word == b"up":
+                        return pid, Connection(ours.detach())
+                    self._ends[pid] = status
+        finally:
+            ours.close()  # only where there is no worker: a connection has taken it over
 
     def end_of(self, pid: int) -> int | None:
         """Exit code of a worker that went away (negative: the signal), if it is known."""
