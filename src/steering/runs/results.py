@@ -19,6 +19,7 @@ import pandas as pd
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.statistics import mean_interval
+from steering.runs.visits import Visits
 
 MEASURES = (
     "reward",
@@ -113,7 +114,8 @@ class RunResults:
     oracle_rewards, oracle_expected
         Rewards of the oracle with noise (K, T), and its expected rewards (T,); None when the MDP is not known.
     visits, windows
-        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
+        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows; where
+        that would be large, a `SparseVisits` that stands for it.
     plan_times, value_gaps
         On request: times of plans (plans,) and V*(s) - V_policy(s) at the state then occupied, (K, plans). An agent
         that decides itself when to plan does so at other times with each seed: then times are (K, plans), and a seed
@@ -131,7 +133,7 @@ class RunResults:
     expected_rewards: Floats | None
     oracle_rewards: Floats | None
     oracle_expected: Floats | None
-    visits: Floats
+    visits: Visits
     windows: Ints
     seconds: Floats
     plan_times: Ints | None = None
