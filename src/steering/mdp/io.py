@@ -4,8 +4,8 @@
 names as fixed-width text. Nothing is ever unpickled. ``.json`` is an object with the same keys; numbers have the 17
 digits that give the same double back. A JSON file written by hand may leave out what has a default in `TabularMDP`.
 
-A dense MDP has version 1. A sparse one has version 2: in ``.npz`` the rows (`offsets`, `successors`, `probabilities`) with
-rewards as they are stored in place of `P`, in ``.json`` the columns of `TabularMDP.from_transitions`.
+A dense MDP has version 1. A sparse one has version 2: in ``.npz`` the rows (`offsets`, `successors`, `probabilities`)
+with rewards as they are stored in place of `P`, in ``.json`` the columns of `TabularMDP.from_transitions`.
 
 Files are written to a temporary name, flushed to disk and renamed, so a reader sees the old file or the whole new one.
 A file from a stranger can do no harm: sizes are compared with limits before anything is allocated, and whatever is
@@ -198,9 +198,9 @@ def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, A
 
 
 def _to_json(mdp: TabularMDP, path: Path) -> bytes:
-    entries = mdp.n_transitions * 4 if mdp.is_sparse else mdp.entries * 3
-    if entries > MAX_JSON_BYTES / 3:  # even "0.0" takes more than three characters
-        raise InvalidMDP(f"an MDP of {entries} numbers is too large for '{path}'; save it as .npz.")
+    entries = mdp.n_transitions if mdp.is_sparse else mdp.entries
+    if entries * 3 > MAX_JSON_BYTES / 3:  # even "0.0" takes more than three characters
+        raise InvalidMDP(f"an MDP of {entries} transitions is too large for '{path}'; save it as .npz.")
     parts: dict[str, Any] = {"schema": SCHEMA, "version": SPARSE_VERSION if mdp.is_sparse else VERSION}
     parts.update(_json_columns(mdp) if mdp.is_sparse else {key: getattr(mdp, key).tolist() for key in _ARRAYS})
     parts.update({key: list(getattr(mdp, key)) for key in _NAMES})
