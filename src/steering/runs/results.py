@@ -19,7 +19,7 @@ import pandas as pd
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.statistics import mean_interval
-from steering.runs.visits import Visits
+from steering.runs.visits import Visits, state_visits
 
 MEASURES = (
     "reward",
@@ -146,6 +146,10 @@ class RunResults:
     def steps(self) -> int:
         """Number of steps T of each run."""
         return int(self.rewards.shape[1])
+
+    def state_visits(self) -> Floats:
+        """Visits to each state, shape (K, S); ``env.render(results.state_visits().mean(axis=0))`` draws a heatmap."""
+        return state_visits(self.visits)
 
     def regret_curve(self, *, normalised: bool = False, kind: str = "realised") -> Floats:
         """Cumulative regret after each step, shape (K, T).

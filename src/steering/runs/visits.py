@@ -63,6 +63,11 @@ class SparseVisits:
 Visits = Floats | SparseVisits
 
 
+def state_visits(visits: Visits) -> Floats:
+    """Visits to each state over all windows and actions, shape (K, S): a heatmap with `Environment.render`."""
+    return visits.by_state() if isinstance(visits, SparseVisits) else visits.sum(axis=(1, 3))
+
+
 def count_visits(states: Ints, actions: Ints, edges: Ints, shape: tuple[int, int]) -> Any:
     """Visits of one run in each window: an array (W, S, A), or (places, counts) where that would be large."""
     S, A = shape
