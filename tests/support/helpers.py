@@ -66,10 +66,10 @@ AGENTS = [
 STEERING = [
     "steering",
     "steering:objective=ratio",
-    "steering:objective=ratio,planning=mean,reward_information=true",
+    "steering:objective=ratio,planning=mean",
     "steering:preset=paper",
     "steering:preset=paper-sound",
-    "steering:preset=paper-sound,selection=posterior,batch=3",
+    "steering:preset=paper-sound,selection=posterior",
     "steering:planning=sampled,operator=gibbs,reference=draw",
     "steering:eta=0.01,operator=min,expectation=draws,draws=3,reference=empirical",
 ]

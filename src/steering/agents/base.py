@@ -11,12 +11,14 @@ step h of an episode.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from steering import _html
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
@@ -87,6 +89,15 @@ class Agent(ABC):
     def __init__(self, options: Any = None) -> None:
         self.options = options
 
+    def __repr__(self) -> str:
+        from steering.agents.registry import describe_agent
+
+        return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
+
+    def _repr_html_(self) -> str:
+        options: Any = getattr(self, "options", None)
+        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
+
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
         self.problem = problem
@@ -154,28 +165,19 @@ class Agent(ABC):
 
 @dataclass(frozen=True)
 class ModelBasedOptions:
-    """Options that every model-based agent has.
-
-    Attributes
-    ----------
-    eta
-        Dirichlet concentration of every next state (the paper's 1).
-    normal_gamma
-        Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3).
-    concentration
-        "fixed", or "learned": eta follows the evidence of all rows, as far from the given one as it must.
-    reward_scale
-        "fixed", or "learned": the noise of rewards and their common mean follow what was seen.
-    replan
-        When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also
-        as soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan).
-    """
+    """Options that every model-based agent has."""
 
     eta: float = 1.0
+    """Dirichlet concentration of every next state (the paper's 1)."""
     normal_gamma: tuple[float, float, float, float] = PAPER_PRIOR
+    """Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3)."""
     concentration: str = "fixed"
+    """Of eta: "fixed", or "learned": it follows the evidence of all rows, as far from the given one as it must."""
     reward_scale: str = "fixed"
+    """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
     replan: str = "every"
+    """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
+    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan)."""
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Annotated, Any
 
 import typer
@@ -141,11 +142,15 @@ def _env_documentation(name: str) -> list[str]:
 
 def _agent_documentation(name: str) -> list[str]:
     """Meaning of the options, the agent's own first, then those that it shares with others."""
+    from steering.agents.options import option_docs
     from steering.agents.registry import AGENTS
 
     options = AGENTS[name].options
-    kinds = options.__mro__[:-1] if options is not None else ()
-    return [_parameters(kind) for kind in kinds if "Attributes" in (inspect.getdoc(kind) or "")]
+    if options is None:
+        return []
+    texts = option_docs(options)
+    explained = [f"{option}\n{textwrap.indent(text, '    ')}" for option, text in texts.items() if text]
+    return ["\n".join(explained)]
 
 
 def _parameters(documented: Any) -> str:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering import _html
 from steering._types import Bools, Floats
 from steering.errors import InvalidMDP, TooLarge
 from steering.mdp import _arrays, build
@@ -392,3 +393,10 @@ class TabularMDP:
     def __repr__(self) -> str:
         form = f", n_transitions={self.n_transitions}, sparse" if self.is_sparse else ""
         return f"TabularMDP(n_states={self.n_states}, n_actions={self.n_actions}{form})"
+
+    def _repr_html_(self) -> str:
+        rewards = self.rewards[self.mask]
+        values = {"states": self.n_states, "actions": self.n_actions, "pairs allowed": int(self.mask.sum())}
+        form = {"form": f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense"}
+        spread = {"expected rewards": f"{rewards.min():.6g} to {rewards.max():.6g}"}
+        return _html.table("TabularMDP", {**values, **form, **spread})
