@@ -37,9 +37,10 @@ def reached(mdp: TabularMDP) -> np.ndarray:
 @settings(deadline=None, max_examples=60)
 def test_rows_of_a_maze_follow_its_rules(k: int, seed: int, slip: float, walls: float, permuted: bool) -> None:
     mdp = maze(k, seed=seed, walls=walls, slip=slip, lava=0.2, step_cost=0.01, permuted=permuted)
-    assert np.isfinite(reached(mdp)).all()
     goal = k * k - 1
-    lava = {y for s in range(goal) for a in range(4) for y, m in zip(*np.array(mdp.row(s, a))[[0, 2]]) if m < -0.5}
+    assert np.isfinite(reached(mdp)[goal])
+    rows = [mdp.row(s, a) for s in range(goal) for a in range(4)]
+    lava = {int(y) for successors, _, mean, _ in rows for y in successors[mean < -0.5]}
     assert not lava & {0, goal}
     for s in range(k * k):
         chances = np.zeros((4, 4))  # action, direction
@@ -107,7 +108,7 @@ def test_large_worlds_are_sparse_and_described_by_their_name(text: str) -> None:
     env = make_env(text)
     assert env.table.is_sparse
     assert make_env(env.name) == env
-    assert make_env(text, seed=1) != env
+    assert make_env(text.replace(",seed=0", ""), seed=1) != env
 
 
 def test_the_discount_of_a_maze_can_be_chosen_and_is_named() -> None:

@@ -17,6 +17,9 @@ SETTLED = 4.44e-16
 NOTHING = 1e-30
 """Probability of a state that is not worth following; numbers that underflow would be slow besides."""
 
+FLAT = 1e-13
+"""Total variation that is left when a curve counts as flat; its error is this times the largest reward."""
+
 NOISE = 3.6e-15
 """A change of at most this size that does not shrink any more is rounding."""
 
@@ -102,12 +105,13 @@ def stationary_by_sweeps(rows, x, order, max_sweeps):
 def expected_curve(rows, r, mu, steps):
     """Expected reward mu P^t r of a chain at each of the first steps; mu is overwritten.
 
-    Weights below `NOTHING` are not passed on, and once a step changes no weight any more the rest of the curve is flat.
+    Weights below `NOTHING` are not passed on. Once all changes to come add up to less than `FLAT`, the curve is flat.
     """
     offsets, columns, values = rows
     S = mu.shape[0]
     curve = np.empty(steps)
     after = np.empty(S)
+    before = np.inf
     for t in range(steps):
         total = 0.0
         for s in range(S):
@@ -123,9 +127,11 @@ def expected_curve(rows, r, mu, steps):
             moved = 0.0
             for s in range(S):
                 moved += abs(after[s] - mu[s])
-            if moved <= 1e-16:
+            rho = (moved / before) ** (1.0 / 64)
+            if moved <= FLAT * (1.0 - rho) or (moved >= before and moved <= FLAT):
                 curve[t + 1 :] = total
                 break
+            before = moved
         mu[:] = after
     return curve
 

@@ -6,6 +6,7 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
+from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator
 from steering.runs.comparison import Comparison
 from steering.runs.loop import Watcher, simulate, step_by_step
