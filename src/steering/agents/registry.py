@@ -9,14 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from steering.agents.bamcp import BAMCP, BAMCPOptions
 from steering.agents.base import Agent
 from steering.agents.bayesian_q import BayesianQ, BayesianQOptions
+from steering.agents.beb import BEB, BEBOptions
+from steering.agents.eubrl import EUBRL, EUBRLOptions
 from steering.agents.ids import IDS, IDSOptions
+from steering.agents.k_learning import KLearning, KLearningOptions
+from steering.agents.mbie_eb import MBIEEB, MBIEEBOptions
 from steering.agents.moment_matching import MomentMatching, MomentMatchingOptions
+from steering.agents.opsrl import OPSRL, OPSRLOptions
 from steering.agents.psrl import PSRL, PSRLOptions
 from steering.agents.q_learning import QLearning, QLearningOptions
+from steering.agents.rlsvi import RLSVI, RLSVIOptions
+from steering.agents.rmax import RMax, RMaxOptions
 from steering.agents.steering import Steering, SteeringOptions
 from steering.agents.ube import UBE, UBEOptions
+from steering.agents.ucb_q import UCBQ, UCBQOptions
+from steering.agents.ucbvi import UCBVI, UCBVIOptions
+from steering.agents.ucrl2b import UCRL2B, UCRL2BOptions
+from steering.agents.vapor import VAPOR, VAPOROptions
+from steering.agents.vbrb import VBRB, VBRBOptions
 from steering.errors import InvalidOption, unknown_name
 from steering.spec import Value, describe, parse
 
@@ -28,6 +41,19 @@ AGENTS: dict[str, tuple[type[Agent], type]] = {
     "mm": (MomentMatching, MomentMatchingOptions),
     "psrl": (PSRL, PSRLOptions),
     "ids": (IDS, IDSOptions),
+    "ucrl2b": (UCRL2B, UCRL2BOptions),
+    "ucbvi": (UCBVI, UCBVIOptions),
+    "mbie_eb": (MBIEEB, MBIEEBOptions),
+    "rmax": (RMax, RMaxOptions),
+    "opsrl": (OPSRL, OPSRLOptions),
+    "rlsvi": (RLSVI, RLSVIOptions),
+    "eubrl": (EUBRL, EUBRLOptions),
+    "k_learning": (KLearning, KLearningOptions),
+    "vapor": (VAPOR, VAPOROptions),
+    "ucb_q": (UCBQ, UCBQOptions),
+    "beb": (BEB, BEBOptions),
+    "vbrb": (VBRB, VBRBOptions),
+    "bamcp": (BAMCP, BAMCPOptions),
 }
 
 
@@ -83,7 +109,7 @@ def list_agents() -> list[dict[str, Any]]:
         module = importlib.import_module(kind.__module__)
         options = _defaults(option_class, None)
         summary = next(iter((module.__doc__ or "").strip().splitlines()), "")  # a docstring is asked for, not needed
-        rows.append({"name": name, "summary": summary, "options": options})
+        rows.append({"name": name, "group": kind.group, "summary": summary, "options": options})
     return rows
 
 

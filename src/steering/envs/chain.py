@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 FORWARD, BACK = 0, 1
@@ -38,7 +38,7 @@ def dearden_chain(n: int = 5, *, slip: float = 0.2, near: float = 2.0, far: floa
     n = _checks.whole("n of chain", n, 2)
     q = _checks.probability("slip of chain", slip)
     small, large = _checks.number("near of chain", near), _checks.number("far of chain", far)
-    checked_size("chain", n, 2)
+    require_dense("chain", n, 2)
     i = np.arange(n)
     ahead = np.minimum(i + 1, n - 1)
     P = np.zeros((n, 2, n))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT, STAY = 0, 1, 2
@@ -41,7 +41,7 @@ def lazy_chain(c: int, *, p_error: float = 0.0) -> TabularMDP:
     c = _checks.whole("c of lazychain", c, 1)
     fail = _checks.probability("p_error of lazychain", p_error)
     n = 2 * c + 1
-    checked_size("lazychain", n, 3)
+    require_dense("lazychain", n, 3)
     i = np.arange(1, n - 1)
     P = np.zeros((n, 3, n))
     P[i, LEFT, i - 1] = P[i, RIGHT, i + 1] = 1.0 - fail

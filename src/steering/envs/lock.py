@@ -21,7 +21,7 @@ import numpy as np
 
 from steering import _checks
 from steering.errors import InvalidOption
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -47,7 +47,7 @@ def combination_lock(n: int, a: int, *, slip: float = 0.0, lure: float = 0.0, se
     small = _checks.number("lure of lock", lure)
     if small and a == 1:
         raise InvalidOption("lure of lock is a wrong action, and with a = 1 there is none; use a of at least 2.")
-    checked_size("lock", n + 1, a)
+    require_dense("lock", n + 1, a)
     seed = _checks.whole("seed of lock", seed, 0, 2**32 - 1)
     # The legacy generator, whose stream is frozen, so that a seed means the same lock for ever.
     digits = np.random.RandomState(seed).randint(a, size=n)

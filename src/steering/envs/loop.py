@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp._checks import checked_size
+from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -35,7 +35,7 @@ def dearden_loop(l: int = 2, *, length: int = 5, near: float = 1.0, far: float =
     small, large = _checks.number("near of loop", near), _checks.number("far of loop", far)
     own = length - 1
     n_states = loops * own + 1
-    checked_size("loop", n_states, loops)
+    require_dense("loop", n_states, loops)
     j, k = (index.ravel() for index in np.indices((loops, own)))
     s = 1 + j * own + k
     following = np.where(k == own - 1, 0, s + 1)
