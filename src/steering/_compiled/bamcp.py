@@ -88,14 +88,16 @@ def search(alpha, mu, mask, policy, discount, first, depth, state, options, rng)
     next_edge = np.empty(simulations + 1, np.int64)
     path = np.empty((depth, 4), np.int64)  # node (-1 in the rollout), action, state, next state
     gains = np.empty(depth)
+    ranges = np.ones(depth)  # range of the values of the steps that are left, for rewards of range 1
+    for t in range(depth - 2, -1, -1):
+        ranges[t] = 1.0 + discount * ranges[t + 1]
     nodes, edges = 1, 0
     for _ in range(simulations):
         node, s = 0, state
         for t in range(depth):
             layer = first + t if policy.shape[0] > 1 else 0
             if node >= 0:
-                left = exploration * (1.0 - discount ** (depth - t)) / max(1.0 - discount, 1.0 / depth)
-                a = _choose(values[node], counts[node], mask[s], left)
+                a = _choose(values[node], counts[node], mask[s], exploration * ranges[t])
             else:
                 a = _rollout_action(mask[s], policy[layer, s], epsilon, rng)
             y = _urn(alpha[s, a], rng.random())

@@ -367,6 +367,46 @@ def _quantile_backup(draws, r, rank, mask, discount, V, Q, values):
 
 
 @jit
+def maximum_iteration(draws, r, mask, discount, cap, max_rounds):
+    """As `quantile_iteration` for the maximum of the draws, exactly: policy iteration over pairs of action and draw."""
+    B, S, A, _ = draws.shape
+    V = np.full(S + 1, cap)
+    W = np.empty(S)
+    Q = np.empty((S, A))
+    rows = np.empty((S, S))
+    local = np.empty((S, 1))
+    nothing = np.zeros(S, dtype=np.int64)
+    policy = np.zeros(S, dtype=np.int64)
+    for _ in range(max_rounds):
+        for s in range(S):
+            top, best, draw = -np.inf, 0, 0
+            for a in range(A):
+                Q[s, a] = -np.inf
+                if not mask[s, a]:
+                    continue
+                for b in range(B):
+                    value = r[b, s, a]
+                    for y in range(S + 1):
+                        value += discount * draws[b, s, a, y] * V[y]
+                    Q[s, a] = max(Q[s, a], value)
+                    if value > top:
+                        top, best, draw = value, a, b
+            for y in range(S):
+                rows[s, y] = draws[draw, s, best, y]
+            local[s, 0] = r[draw, s, best] + discount * draws[draw, s, best, S] * cap
+        _evaluate_rows(rows, local, nothing, discount, W)
+        change, scale = 0.0, 0.0
+        for s in range(S):
+            change = max(change, abs(W[s] - V[s]))
+            scale = max(scale, abs(W[s]))
+            V[s] = W[s]
+        if change <= 1e-11 * scale:
+            break
+    canonical_policy(Q, policy, 1e-12 * max(1e-300, np.abs(V).max()))
+    return V, Q, policy
+
+
+@jit
 def quantile_iteration(draws, r, rank, mask, discount, cap, tolerance, max_sweeps):
     """Value iteration from the cap with a quantile over drawn models; the pseudo-state, last in V, is worth cap."""
     _, S, A, _ = draws.shape

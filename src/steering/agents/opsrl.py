@@ -65,8 +65,12 @@ class OPSRL(OptimisticAgent):
         super().plan(state, step)
         p, rank = self.problem, self.rank
         rows, rewards = self.draw_rows(), self.draw_rewards()
-        if p.horizon is None:
-            cap = float(self.caps[0])
+        cap = float(self.caps[0])
+        if p.horizon is None and rank == self.options.samples - 1:
+            rounds = 10 * p.max_iterations
+            _, _, policy = kernels.maximum_iteration(rows, rewards, p.mask, p.discount, cap, rounds)
+            self.policy = policy[None]
+        elif p.horizon is None:
             tolerance = TOLERANCE * (1.0 - p.discount) * max(abs(cap), 1e-300)
             _, _, policy = kernels.quantile_iteration(
                 rows, rewards, rank, p.mask, p.discount, cap, tolerance, MAX_SWEEPS
