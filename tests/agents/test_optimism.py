@@ -260,6 +260,23 @@ def test_bonus_iteration_is_a_fixed_point_below_the_cap(seed: int, horizon: int 
             np.testing.assert_allclose(Q[h][env.mask], expected[env.mask], rtol=1e-12)
 
 
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9, 0.99]), st.integers(1, 6), st.integers(1, 3))
+@settings(max_examples=80, deadline=None)
+def test_capped_iteration_is_where_value_iteration_ends(seed: int, discount: float, S: int, A: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = bounded_mdp(seed, S, A)
+    known = rng.random((S, A)) < 0.8
+    r = np.where(mdp.mask, mdp.rewards + rng.exponential(0.3, (S, A)), 0.0)
+    cap = float(rng.uniform(0.3, 1.2)) / (1 - discount)
+    mask, nothing = np.array(mdp.mask), np.zeros((S, A))
+    policy = np.zeros(S, dtype=np.int64)
+    V, Q = kernels.capped_iteration(mdp.P, r, known, mask, discount, cap, policy, 100)
+    W, R, _ = kernels.bonus_iteration(mdp.P, r, nothing, nothing, known, mask, discount, cap, 0.0, 100_000)
+    np.testing.assert_allclose(V, W, rtol=1e-9)
+    np.testing.assert_allclose(Q[mask], R[mask], rtol=1e-9)
+    assert (Q[np.arange(S), policy] >= Q.max(axis=1) - 1e-9 * cap).all()
+
+
 def test_variance_is_that_of_the_value_and_not_of_its_mean() -> None:
     """One row (1/2, 1/2) with values 0 and 1 has a standard deviation of 1/2 (public code has that of phat V)."""
     P = np.array([[[0.5, 0.5]], [[0.0, 1.0]]])

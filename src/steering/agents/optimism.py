@@ -24,7 +24,8 @@ from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
 
 TOLERANCE = 1e-6
-MAX_SWEEPS = 1_000_000
+MAX_SWEEPS = 5000
+"""Sweeps of value iteration from the bound downwards: where they end before the limit, the plan is more optimistic."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,13 @@ class OptimisticAgent(ModelBasedAgent):
         """
         p = self.problem
         shape = (p.layers, p.n_states, p.n_actions)
-        r, bonus = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x in (r, bonus))
+        r, bonus = (np.array(np.broadcast_to(x, shape)) for x in (r, bonus))
+        if p.horizon is None and not factor.any():
+            cap, self.policy = float(self.caps[0]), self.policy.copy()
+            _, Q = kernels.capped_iteration(
+                P, r[0] + bonus[0], known, p.mask, p.discount, cap, self.policy[0], 10 * p.max_iterations
+            )
+            return np.asarray(Q)[None]
         if p.horizon is None:
             tolerance = TOLERANCE * (1.0 - p.discount) * max(abs(float(self.caps[0])), 1e-300)
             _, Q, policy = kernels.bonus_iteration(

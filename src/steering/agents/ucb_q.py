@@ -68,7 +68,7 @@ class UCBQ(Agent):
         o, p = self.options, self.problem
         shape = (p.layers, p.n_states, p.n_actions)
         left = steps_left(p)[: p.layers]
-        self.Q = np.ascontiguousarray(np.broadcast_to(o.r_max * left[:, None, None], shape))
+        self.Q = np.array(np.broadcast_to(o.r_max * left[:, None, None], shape))
         self.bound = self.Q.copy()
         self.visits: Floats = np.zeros(shape)
         self.policy = np.zeros(shape[:2], dtype=np.int64)
