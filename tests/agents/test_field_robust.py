@@ -1,4 +1,4 @@
-"""The agents of the field at the edges: huge and tiny rewards, any concentration, any discount, one state, one action."""
+"""The agents of the field at the edges: rewards in any unit, any concentration and discount, one state, one action."""
 
 import numpy as np
 import pytest

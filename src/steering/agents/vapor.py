@@ -85,8 +85,8 @@ class VAPOR(SoftPolicyAgent):
         following = V if p.horizon is None else np.vstack([V[1:], np.zeros((1, p.n_states))])
         x = r + p.discount * np.einsum("say,hy->hsa", P, following) - V[..., None]
         y = x / sigma
-        root = np.sqrt(y * y + 4.0)
-        u = np.where(y > 0, 2.0 / (root + y), 0.5 * (root - y))  # both forms of one root, neither cancels
+        sum_ = np.hypot(y, 2.0) + np.abs(y)
+        u = np.where(y > 0, 2.0 / sum_, 0.5 * sum_)  # two forms of one root, so that nothing cancels
         log = -0.5 * u * u
         flow = np.where(p.mask, np.exp(log), 0.0)
         weight = 1.0 - p.discount if p.horizon is None else 1.0
