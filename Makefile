@@ -1,4 +1,4 @@
-# Two commands do everything: `make run` and `make test`.
+# Two commands do everything: `make run` and `make test`. CONTRIBUTING.md says what the others are for.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -6,9 +6,25 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run compare test test-slow browser lint types bench docs clean
+# Packages are installed into VENV, and `make clean` removes it: it has to be a directory that this file made.
+MARK := $(VENV)/.made-by-make
+ifeq ($(strip $(VENV)),)
+$(error VENV is empty; give a directory that does not exist yet, such as VENV=.venv)
+endif
+ifneq ($(words $(VENV)),1)
+$(error VENV is '$(VENV)'; give a path without spaces)
+endif
+ifneq ($(wildcard $(VENV)),)
+ifeq ($(wildcard $(MARK) $(VENV)/.installed),)
+$(error VENV is '$(VENV)', which was not made by make and is left alone; give a directory that does not exist yet)
+endif
+endif
+
+.PHONY: run compare test test-slow test-lowest browser lint types bench docs licences dist clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
+	mkdir -p $(VENV)
+	touch $(MARK)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
@@ -43,6 +59,10 @@ test-slow: $(VENV)/.installed
 	$(BIN)/pytest -n 2 -m slow
 	$(BIN)/pytest -n 2 -m "hypothesis and not slow" --hypothesis-profile=search
 
+# The lowest versions that pyproject.toml claims, in an environment of their own that is removed afterwards.
+test-lowest:
+	PYTHON=$(PYTHON) .ci/test_lowest
+
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt quantecon stein_thinning
 	$(BIN)/python -m benchmarks
@@ -50,5 +70,14 @@ bench: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/mkdocs build --strict --site-dir site
 
+licences: $(VENV)/.installed
+	$(BIN)/python .ci/licences.py
+
+# What is released: built from a clean copy (the wheel from the sdist), then tried where nothing else is installed.
+dist: $(VENV)/.installed
+	rm -rf dist
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist
+	$(PYTHON) .ci/try_wheel.py dist
+
 clean:
-	rm -rf $(VENV) results site
+	rm -rf $(VENV) results site dist

@@ -1,5 +1,7 @@
 """An agent of your own: plan in the mean model with a bonus for pairs that were rarely tried.
 
+On the command line, in this folder: steering run deepsea:8 --agent count_bonus:bonus=0.2 --import own_agent
+
 policy = argmax of the MDP with rewards r(s, a) + bonus / sqrt(1 + n(s, a))
 """
 
@@ -15,25 +17,20 @@ from steering.agents import ModelBasedAgent, ModelBasedOptions, in_range
 
 @dataclass(frozen=True)
 class CountBonusOptions(ModelBasedOptions):
-    """Options of the belief, and one more.
-
-    Attributes
-    ----------
-    bonus
-        Reward of trying a pair for the first time.
-    """
+    """Options of the belief, and one more."""
 
     bonus: float = 0.5
+    """Reward of trying a pair for the first time."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         in_range("bonus", self.bonus, 0.0)
 
 
+@steering.register_agent("count_bonus")
 class CountBonus(ModelBasedAgent):
     """The belief, acting and observing are inherited; only the plan is new."""
 
-    name = "count_bonus"
     options: CountBonusOptions
 
     def plan(self, state: int = 0, step: int = 0) -> None:
@@ -43,7 +40,7 @@ class CountBonus(ModelBasedAgent):
 
 
 def main() -> None:
-    for agent in (CountBonus(CountBonusOptions(concentration="learned")), "psrl:concentration=learned"):
+    for agent in ("count_bonus:concentration=learned", "psrl:concentration=learned"):
         results = steering.run("deepsea:8", agent, steps=2000, seeds=5)
         print(f"{results.agent:40s} {results.regret(normalised=True).mean():.3f}")
 

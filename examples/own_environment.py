@@ -3,6 +3,8 @@
 States 0 (new) to 4 (broken). Running earns less the more worn the machine is and wears it by one step with probability
 1/2; service costs 0.5 and takes one step of wear away; a new machine costs 3. A broken machine cannot run: that action
 is masked, with no fake reward.
+
+On the command line, in this folder: steering run machine:8,discount=0.95 --agent psrl --import own_environment
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ RUN, SERVICE, REPLACE = 0, 1, 2
 ACTIONS = ("run", "service", "replace")
 
 
+@steering.register_env("machine")
 def machine(wear: int = 5) -> steering.TabularMDP:
+    """A machine that wears out: run it, service it or replace it."""
     P = np.zeros((wear, 3, wear))
     reward = np.zeros((wear, 3))
     mask = np.ones((wear, 3), dtype=bool)
@@ -33,10 +37,9 @@ def machine(wear: int = 5) -> steering.TabularMDP:
 
 
 def main() -> None:
-    mdp = machine()
-    best = policy_iteration(mdp, 0.95)
+    env = steering.make_env("machine", discount=0.95)
+    best = policy_iteration(env.table, 0.95)
     print("optimal:", [ACTIONS[action] for action in best.policy])
-    env = steering.make_env(mdp, discount=0.95)
     for agent in ("q_learning", "psrl", "ids:planning=mean"):
         results = steering.run(env, agent, steps=2000, seeds=5)
         print(f"{agent:18s} regret {results.regret(kind='expected').mean():7.1f}")

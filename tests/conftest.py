@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,3 +35,26 @@ def two_states() -> TabularMDP:
     P[[0, 1], 0, [0, 1]] = 1.0
     P[[0, 1], 1, [1, 0]] = 1.0
     return TabularMDP(P, [[0.0, 0.0], [1.0, 0.0]])
+
+
+@pytest.fixture
+def own_code(tmp_path: Path) -> Iterator[Path]:
+    """A folder for modules that register agents and environments; afterwards nothing of them is left."""
+    import gymnasium
+
+    from steering.agents.registry import AGENTS
+    from steering.envs.entries import ENTRIES
+    from steering.sweeps.codes import Codes
+
+    kept = [(known, dict(known)) for known in (AGENTS, ENTRIES, gymnasium.registry, Codes._first)]
+    path = list(sys.path)
+    yield tmp_path
+    for known, before in kept:
+        known.clear()
+        known.update(before)
+    Codes._told.clear()
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and Path(file).is_relative_to(tmp_path):
+            del sys.modules[name]

@@ -1,7 +1,9 @@
 """The shape of the package: which folders may import which, and what a light import costs."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,17 @@ def test_imports_follow_the_layers() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
+
+
+def test_the_page_shows_the_layers_and_every_folder() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    contract, *_ = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("steering.", "") for layer in contract["layers"]]
+    shown = re.findall(
+        r"^    ([a-z_| ]+)$", page.split("## What may import what")[1].split("\n## ")[0], flags=re.MULTILINE
+    )
+    assert shown == layers
+    table = page.split("## Folders")[1].split("\n## ")[0]
+    inside = {path.name for path in (ROOT / "src" / "steering").iterdir()}
+    for name in inside - {"__init__.py", "__main__.py", "__pycache__", "py.typed", "_version.py"}:
+        assert f"`{name}`" in table or f"`{name}/`" in table, f"{name} is not in the table of folders"

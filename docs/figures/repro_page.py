@@ -17,6 +17,9 @@ import matplotlib.image
 import numpy as np
 from PIL import Image
 
+from steering.paper.report.text import markdown_table
+from steering.paper.rule import Verdict
+
 DOCS = Path(__file__).parents[1]
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 FIGURES = {
@@ -29,7 +32,6 @@ FIGURES = {
     "bayesian": "Bayesian regret (Theorem 4.4)",
 }
 WIDTH = 1000
-ORDER = ("holds", "holds with the sound operator", "holds for our default only", "does not hold", "not testable")
 
 
 def main(directory: Path) -> None:
@@ -40,28 +42,27 @@ def main(directory: Path) -> None:
     controls = [claim for claim in claims if claim["control"] == "True"]
     claims = [claim for claim in claims if claim not in controls]
     counts = Counter(claim["verdict"] for claim in claims)
-    lines = [f"Size: `--{scale}`. {len(claims)} claims: " + ", ".join(f"{counts[v]} {v}" for v in ORDER) + ".", ""]
+    lines = [f"Size: `--{scale}`. {len(claims)} claims: " + ", ".join(f"{counts[v]} {v}" for v in Verdict) + ".", ""]
     for name, title in FIGURES.items():
         shrink(directory / "figures" / f"{name}.png", DOCS / "figures" / f"repro_{name}.png")
         lines += [f"![{title}](figures/repro_{name}.png)", ""]
-    lines += table(claims)
+    lines.append(table(claims))
     if controls:
-        lines += ["", "Controls, which are not claims of the paper and are not counted:", "", *table(controls)]
+        lines += ["", "Controls, which are not claims of the paper and are not counted:", "", table(controls)]
     page = DOCS / "reproduction.md"
     text = page.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     page.write_text(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1], encoding="utf-8")
 
 
-def table(claims: list[dict[str, str]]) -> list[str]:
-    """Lines of a Markdown table of claims."""
-    lines = ["| claim | where | effect [95 % interval] | condition | verdict |", "|---|---|---|---|---|"]
+def table(claims: list[dict[str, str]]) -> str:
+    """A Markdown table of claims."""
+    rows = []
     for claim in claims:
         reason = f" ({claim['reason']})" if claim["verdict"] == "not testable" else ""
-        cells = [claim["claim"], claim["where"], claim["effect"] or "–", claim["condition"] or "–"]
-        row = [*(cell.replace("|", "\\|") for cell in cells), claim["verdict"] + reason]
-        lines.append("| " + " | ".join(row) + " |")
-    return lines
+        shown = [claim["claim"], claim["where"], claim["effect"] or "–", claim["condition"] or "–"]
+        rows.append([*shown, claim["verdict"] + reason])
+    return markdown_table(["claim", "where", "effect [95 % interval]", "condition", "verdict"], rows)
 
 
 def shrink(source: Path, target: Path) -> None:

@@ -15,8 +15,8 @@ from steering._version import __version__
 from steering.envs.registration import register_on_import
 
 if TYPE_CHECKING:
-    from steering.agents import Agent, list_agents, make_agent
-    from steering.envs import Environment, list_envs, make_env
+    from steering.agents import Agent, list_agents, make_agent, register_agent
+    from steering.envs import Environment, list_envs, make_env, register_env
     from steering.errors import SteeringError
     from steering.mdp import TabularMDP
     from steering.runs import bayesian_regret, run
@@ -29,9 +29,11 @@ _HOMES = {
     "Agent": "steering.agents",
     "list_agents": "steering.agents",
     "make_agent": "steering.agents",
+    "register_agent": "steering.agents",
     "Environment": "steering.envs",
     "list_envs": "steering.envs",
     "make_env": "steering.envs",
+    "register_env": "steering.envs",
     "SteeringError": "steering.errors",
     "bayesian_regret": "steering.runs",
     "run": "steering.runs",
@@ -56,6 +58,8 @@ __all__ = [
     "load",
     "make_agent",
     "make_env",
+    "register_agent",
+    "register_env",
     "run",
     "sweep",
 ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import types
+import typing
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,3 +76,64 @@ def in_range(name: str, value: float, low: float, high: float = np.inf, *, open_
         border = "a finite number above" if open_low else "a finite number of at least"
         upper = "" if high == np.inf else f" and at most {high:g}"
         raise InvalidOption(f"{name} is {value}; it must be {border} {low:g}{upper}.")
+
+
+def typed(what: str, value: Any, hint: Any) -> Any:
+    """Return `value` in the type that an option is declared with, or refuse it; a whole number is a number.
+
+    Known are float, int, bool, str, tuples, None, `Literal` and unions of them; other declarations are not checked.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if hint is str and value is None:
+        return "none"  # the grammar reads the word none as nothing
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number_of(what, value)
+    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hint in (bool, str) and isinstance(value, hint):
+        return value
+    origin = typing.get_origin(hint)
+    if (hint is tuple or origin is tuple) and isinstance(value, (tuple, list)):
+        return tuple(value)
+    if origin is typing.Literal and value in typing.get_args(hint):
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(what, value, hint)
+    if hint in EXPECTED or hint is tuple or origin in (tuple, typing.Literal):
+        raise InvalidOption(f"{what} is {value!r}; it must be {expected(hint)}.")
+    return value
+
+
+EXPECTED = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", type(None): "none"}
+
+
+def expected(hint: Any) -> str:
+    """What a declared type asks for, in words."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        return "one of: " + ", ".join(map(str, typing.get_args(hint)))
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(expected, typing.get_args(hint)))
+    return EXPECTED.get(hint, "numbers in brackets, as (0, 4, 3, 3)")
+
+
+def number_of(what: str, value: int | float) -> float:
+    """A number as a float; one that is too large for it is refused."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidOption(f"{what} is too large for a number.") from None
+
+
+def _one_of(what: str, value: Any, hint: Any) -> Any:
+    """The value as the first member of a union that it fits; `int | float` keeps whole numbers as they are."""
+    members = typing.get_args(hint)
+    if value is None and type(None) in members:
+        return None
+    for member in sorted(members, key=lambda one: one is not type(value)):
+        try:
+            return typed(what, value, member)
+        except InvalidOption:
+            continue
+    raise InvalidOption(f"{what} is {value!r}; it must be {expected(hint)}.")

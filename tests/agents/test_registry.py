@@ -61,10 +61,10 @@ def test_the_list_names_options_and_says_what_agents_are() -> None:
 def test_an_agent_whose_file_has_no_docstring_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing of itself must not take the list of all others with it."""
     module = types.ModuleType("undocumented")
-    kind, options = registry.AGENTS["psrl"]
-    mine = type("Mine", (kind,), {"__module__": module.__name__})
+    known = registry.AGENTS["psrl"]
+    mine = type("Mine", (known.kind,), {"__module__": module.__name__})
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(registry.AGENTS, "mine", (mine, options))
+    monkeypatch.setitem(registry.AGENTS, "mine", registry.AgentEntry(mine, known.options))
     rows = {row["name"]: row["summary"] for row in list_agents()}
     assert rows["mine"] == ""
     assert rows["psrl"]

@@ -12,7 +12,7 @@ from steering.agents.schedule import SCHEDULES, Learned, Schedule
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator, tables_of
-from steering.runs.runner import simulate, step_by_step
+from steering.runs.loop import simulate, step_by_step
 from steering.runs.seeds import environment_streams, stream
 
 NAMES = ("steering", "psrl", "ids", "ube", "mm")
@@ -95,6 +95,19 @@ def test_step_by_step_plans_at_the_same_times(name: str) -> None:
     assert made == times
 
 
+def test_outcomes_seen_are_remembered_however_many_there_are() -> None:
+    """More of them than the first table holds, from a table with many equal low bits: each is new once."""
+    schedule, rng = Learned(4096, 2), np.random.default_rng(0)
+    seen: set[tuple[int, ...]] = set()
+    for s, a, y in rng.integers([64, 2, 64], size=(6000, 3)).tolist():
+        schedule.begin()
+        schedule.memory[1][:] = 10**9  # outcomes only
+        schedule.saw(64 * s, a, 64 * y)
+        assert schedule.due == ((s, a, y) not in seen)
+        seen.add((s, a, y))
+    assert len(seen) > 2000
+
+
 def test_own_loop_asks_until_the_plan_is_made() -> None:
     agent = make_agent("psrl:replan=learned")
     agent.start(problem_of(make_env(masked_mdp(0))), stream(0, "planning"), stream(0, "acting"))
@@ -126,10 +139,10 @@ def test_a_third_schedule_is_a_class_with_begin(monkeypatch: pytest.MonkeyPatch)
         def __init__(self, n_states: int, n_actions: int) -> None:
             pairs = (n_states, n_actions)
             never = np.full(pairs, 10**9)
-            self.memory = (np.zeros(pairs, np.int64), never, np.zeros((0, 0, 0), np.bool_), np.array([0, 3, 0]))
+            self.memory = (np.zeros(pairs, np.int64), never, np.zeros(0, np.int64), np.array([0, 3, 0, 0]))
 
         def begin(self) -> None:
-            self.memory[3][:] = 0, 3, 0
+            self.memory[3][:3] = 0, 3, 0
 
     monkeypatch.setitem(SCHEDULES, "third", EveryThird)
     env = make_env(masked_mdp(2), replan_every=50)

@@ -10,7 +10,7 @@ from steering.agents import make_agent
 from steering.envs import make_env
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, tables_of
-from steering.runs.runner import simulate, step_by_step
+from steering.runs.loop import simulate, step_by_step
 from steering.runs.seeds import environment_streams, stream
 
 

@@ -9,7 +9,7 @@ from steering.agents import Agent
 from steering.envs import make_env
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.mdp.simulator import Simulator, tables_of
-from steering.runs.runner import simulate, step_by_step
+from steering.runs.loop import simulate, step_by_step
 from steering.runs.seeds import environment_streams, stream
 
 

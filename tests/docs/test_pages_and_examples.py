@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import os
 import re
 import runpy
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from steering.agents.registry import AGENTS
 from steering.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -38,18 +36,26 @@ WITHOUT_CODE = {"index.md"}
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Language and text of every fenced block, in order."""
-    return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [(language, text) for language, _, text in titled_blocks(page)]
+
+
+def titled_blocks(page: Path) -> list[tuple[str, str, str]]:
+    """Language, title (the name of a file) and text of every fenced block, in order."""
+    fenced = r"^```(\w+)(?: title=\"([\w.]+)\")?\n(.*?)^```"
+    return re.findall(fenced, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, own_code: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(own_code)
     names: dict[str, object] = {"__name__": "__main__"}
     ran = 0
-    for language, text in blocks(page):
-        if language == "sh":
+    for language, title, text in titled_blocks(page):
+        if title:
+            (own_code / title).write_text(text, encoding="utf-8")
+        elif language == "sh":
             for line in text.splitlines():
                 run_command(line)
                 ran += 1
@@ -81,9 +87,9 @@ def run_python(text: str, names: dict[str, object], page: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(
-    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    example: Path, own_code: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(own_code)
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()
 
@@ -99,22 +105,28 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_agent_of_the_guide_is_listed_and_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_guides_are_as_short_as_they_say() -> None:
+    """A complete own agent and its sweep; the same for an environment."""
+    for page, lines in (("add_an_agent", 25), ("add_an_environment", 35)):
+        files = [text for _, title, text in titled_blocks(ROOT / f"docs/{page}.md") if title]
+        assert len(files) == 2
+        assert sum(bool(line.strip()) for text in files for line in text.splitlines()) <= lines
+
+
+def test_examples_can_be_imported_by_their_commands(
+    own_code: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first block of the page as a file, and one line in AGENTS, as the page says."""
-    file, _ = (text for language, text in blocks(ROOT / "docs/add_an_agent.md") if language == "python")
-    (tmp_path / "count_bonus.py").write_text(file, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = importlib.import_module("count_bonus")
-    monkeypatch.setitem(AGENTS, "count_bonus", (module.CountBonus, module.CountBonusOptions))
-    run_command("steering agents")
+    for name in ("own_agent", "own_environment"):
+        (own_code / f"{name}.py").write_text((ROOT / f"examples/{name}.py").read_text())
+    monkeypatch.chdir(own_code)
+    run_command("steering agents --import own_agent")
     assert "count_bonus" in capsys.readouterr().out
-    run_command("steering agents count_bonus")
+    run_command("steering agents count_bonus --import own_agent")
     shown = capsys.readouterr().out
-    assert shown.startswith(f"count_bonus: {module.__doc__}")
+    assert shown.startswith("count_bonus: The belief, acting and observing are inherited; only the plan is new.")
     assert "Reward of trying a pair for the first time." in shown
-    run_command("steering run deepsea:4 -a count_bonus:bonus=0.2 -t 20 -k 1")
+    options = "-t 20 -k 1 --import own_agent --import own_environment"
+    run_command(f"steering run machine:4 -a count_bonus:bonus=0.2 {options}")
 
 
 def test_the_readme_shows_what_the_makefile_runs() -> None:
@@ -136,6 +148,6 @@ def test_cluster_jobs_run_every_part() -> None:
     (slurm,) = (code for _, code in codes if "#SBATCH" in code)
     (pods,) = (code for language, code in codes if language == "yaml")
     (last,) = re.findall(r"#SBATCH --array=0-(\d+)\n", slurm)
-    assert re.findall(r"--shard auto/(\d+)", slurm) == [str(int(last) + 1)]
+    assert re.findall(r"--part auto/(\d+)", slurm) == [str(int(last) + 1)]
     assert 'srun --cpus-per-task="$SLURM_CPUS_PER_TASK"' in slurm  # not inherited from the job since SLURM 22.05
-    assert re.findall(r"--shard, auto/(\d+)", pods) == re.findall(r"completions: (\d+)\n", pods) != []
+    assert re.findall(r"--part, auto/(\d+)", pods) == re.findall(r"completions: (\d+)\n", pods) != []

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from claims_made_up import DEEPSEA, ENVIRONMENTS, NOISE, PRIOR, SPARSITY, Case
 from claims_made_up_beliefs import BELIEFS, DEFAULT_ONLY, DIRECTED, THEORY, bayesian, bounds, rates
-from reproduction_small import SMALL, small_source
+from reproduction_small import CHAPTERS, SMALL, small_tables
 
 import steering
-from steering.paper.claims.comparisons import ahead
-from steering.paper.claims.rule import DECIDES, Claim, Verdict
-from steering.paper.claims.theory import never
-from steering.paper.claims.weight import WeightRuns, weight_claims
+from steering.agents.steering import BATCH
+from steering.paper.chapters.bounds.claims import never
+from steering.paper.chapters.weight.claims import WeightRuns, claims_of
 from steering.paper.fits import share_effect
-from steering.paper.plan import CHAPTERS
 from steering.paper.report.text import RULE
-from steering.paper.run import Finished, Reproduction, _write_numbers
+from steering.paper.rule import DECIDES, Claim, Verdict, ahead
+from steering.paper.run import Finished, Reproduction, write_numbers
 from steering.paper.scale import OTHERWISE, PARTNERS, VARIANTS
 
 CASES = [*DEEPSEA, *ENVIRONMENTS, *SPARSITY, *PRIOR, *BELIEFS, *DIRECTED, *THEORY]
@@ -89,8 +88,7 @@ def test_a_share_without_exceptions_passes_for_every_number_of_runs() -> None:
 
 
 def test_every_claim_of_every_chapter_is_tried_here() -> None:
-    source = small_source()
-    claims = [claim for chapter in CHAPTERS.values() for claim in chapter.claims(source, chapter.data(source))]
+    claims = [claim for name, chapter in CHAPTERS.items() for claim in chapter.claims(small_tables(name))]
     names = [claim.name for claim in claims]
     assert len(set(names)) == len(names)
     tried = {case.name for case in (*CASES, *DEFAULT_ONLY)} | {"theorem-4.1", "lemma-rate"}
@@ -102,8 +100,7 @@ def test_every_claim_of_every_chapter_is_tried_here() -> None:
 
 def test_claims_of_several_effects_say_how_one_was_chosen() -> None:
     """`Rule.worst` does not choose the smallest or largest mean, and no text may say so."""
-    source = small_source()
-    tests = [claim.test for chapter in CHAPTERS.values() for claim in chapter.claims(source, chapter.data(source))]
+    tests = [claim.test for name, chapter in CHAPTERS.items() for claim in chapter.claims(small_tables(name))]
     # What is truly a maximum: the largest ratio of a run, the largest N, the larger of two runs of one seed.
     true = r"largest (ratio of a run|N)|larger of the two runs|smallest fixed point"
     for text in tests:
@@ -115,7 +112,7 @@ def test_claims_of_several_effects_say_how_one_was_chosen() -> None:
 
 def test_times_are_not_among_the_numbers_that_must_not_change(tmp_path: Path) -> None:
     claims = [named(DEEPSEA[0].build(dict.fromkeys(VARIANTS, 0.4)), name) for name in ("cost", "deepsea-low")]
-    _write_numbers(Reproduction(tmp_path, SMALL, [Finished(CHAPTERS["regret"], {}, [], [], claims)]))
+    write_numbers(Reproduction(tmp_path, SMALL, [Finished(CHAPTERS["regret"], {}, [], [], claims)]))
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert list(numbers["claims"]) == ["deepsea-low"]
     assert "cost" in (tmp_path / "claims.csv").read_text(encoding="utf-8")
@@ -146,7 +143,7 @@ def test_controls_say_what_else_differs() -> None:
             "model of the data": own.planning != partner.planning,
             "novelty and reward noise": terms,
             f"weight {own.info_weight} instead of {partner.info_weight}": own.info_weight != partner.info_weight,
-            "half of the data": own.selection == "posterior" and own.batch == 2,
+            "half of the data": own.selection == "posterior" and BATCH == 2,
         }
         assert {text for text in differs if text in said} == {text for text, true in differs.items() if true}
         assert (said == "nothing") == (not any(differs.values()))
@@ -201,7 +198,7 @@ def test_the_smallest_of_several_fixed_points_is_taken() -> None:
     theory = np.array([2.0, 2.0, 32.0, 32.0])[:, None]
     runs = WeightRuns(grid, zeros, theory, zeros, zeros[0])
     assert runs.fixed_points() == pytest.approx([2.0])
-    assert all("smallest fixed point" in claim.test for claim in weight_claims({"default": runs}))
+    assert all("smallest fixed point" in claim.test for claim in claims_of({"default": runs}))
 
 
 @pytest.mark.parametrize("outside", [0.5, 20.0, np.nan, np.inf, 0.0])
@@ -209,5 +206,5 @@ def test_a_weight_that_was_not_run_is_not_guessed(outside: float) -> None:
     runs = weight_runs([2.0, outside])
     assert np.isnan(runs.fixed_points()).tolist() == [False, True]
     assert np.isnan(runs.excess_there()).tolist() == [False, True]
-    for claim in weight_claims({"literal": runs}):
+    for claim in claims_of({"literal": runs}):
         assert claim.verdict == Verdict.NOT_TESTABLE

@@ -112,9 +112,25 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert "2 claims (quick" in done.stdout
 
 
+def test_names_of_the_paper_and_verdicts_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = call(capsys, "reproduce", "fig4", "fig1", "--out", str(tmp_path))
+    assert code == 0
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"schematics", "concept"}
+    code, again, _ = call(capsys, "reproduce", "--verdicts", str(tmp_path))
+    assert code == 0
+    assert again.splitlines()[:5] == out.splitlines()[1:6]
+    assert again.endswith(f"judged again from {tmp_path / 'data'}: all as in numbers.json\n")
+    code, out, _ = call(capsys, "reproduce", "--verdicts", str(tmp_path), "--json")
+    assert json.loads(out)["verdicts"] == {}
+    code, _, err = call(capsys, "reproduce", "--verdicts", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert "give the directory of a finished reproduction" in err
+
+
 def test_names_are_completed() -> None:
     assert _complete("ps") == ["psrl_sparsity"]
     assert _complete("a") == ["all"]
+    assert _complete("fig2") == ["fig2", "fig2a", "fig2b", "fig2c"]
 
 
 def test_help_names_every_figure_and_loads_nothing_heavy() -> None:

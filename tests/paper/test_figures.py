@@ -14,58 +14,57 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
-from reproduction_small import SMALL, small_source
+from reproduction_small import CHAPTERS, SMALL, small_source, small_tables
 
 import steering
 from steering.errors import NotAvailable, SteeringError
 from steering.paper import looks
-from steering.paper.chapter import Chart
-from steering.paper.figures import (
+from steering.paper.chapters import (
     bayesian,
     bounds,
     concept,
-    dsd,
     environments,
-    occupancy,
     prior_belief,
     psrl_sparsity,
     q_posterior,
     rates,
-    regret,
     schematics,
     weight,
 )
-from steering.paper.names import NAMES
-from steering.paper.plan import CHAPTERS, chosen, description
-from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS
+from steering.paper.charts import Chart
+from steering.paper.contents import ALIASES, NAMES, resolve
+from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS, deepsea, prior_environment
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
 ENOUGH = 2
 """Drawings looked at in a chapter that has many of one kind."""
 
 
-def test_names_of_chapters_are_known_without_loading_them() -> None:
-    assert tuple(CHAPTERS) == NAMES
-    assert [chapter.name for chapter in chosen(["dsd", "regret"])] == ["regret", "dsd"]
-    assert len(chosen([])) == len(chosen(["all"])) == len(NAMES)
+def test_names_of_chapters_and_those_of_the_paper() -> None:
+    assert [chapter.name for chapter in CHAPTERS.values()] == list(NAMES)
+    assert resolve(["dsd", "regret"]) == ["regret", "dsd"]
+    assert resolve(["fig3"]) == ["regret"]
+    assert resolve(["fig2"]) == resolve(["fig2c", "fig2a"]) == ["dense_sparse", "psrl_sparsity"]
+    assert resolve(["theorem4.1", "lemma4.3"]) == ["bounds"]
+    assert resolve([]) == resolve(["all"]) == list(NAMES)
+    assert not set(ALIASES) & set(NAMES)
     with pytest.raises(SteeringError, match="unknown figure 'regrets': did you mean 'regret'"):
-        chosen(["regrets"])
+        resolve(["regrets"])
 
 
 @pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
 def test_both_sizes_use_the_horizons_of_the_paper(scale: object) -> None:
     assert (scale.steps, scale.prior_steps) == (5000, 10_000)
     assert FULL.seeds >= 30
-    blocks = description(list(CHAPTERS.values()), scale)["blocks"]
-    steps = {block["steps"] for block in blocks if not any("priormdp" in env for env in block["environments"])}
+    blocks = [block for chapter in CHAPTERS.values() for block in chapter.needs(scale)]
+    steps = {block.steps for block in blocks if not any("priormdp" in env for env in block.environments)}
     assert steps <= {5000, 10_000, 1600}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str) -> None:
-    source = small_source()
     chapter = CHAPTERS[name]
-    tables = chapter.data(source)
+    tables = small_tables(name)
     assert all(len(table) for table in tables.values())
     for table in tables.values():
         # Labels of steps are as wide as those of the paper's horizons.
@@ -79,7 +78,7 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
     for chart in single_charts(chapter.charts(tables, SMALL)):
         json.dumps(chart, allow_nan=False)
         assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
-    for claim in chapter.claims(source, tables):
+    for claim in chapter.claims(small_tables(name)):
         assert claim.decision[1], "every verdict has a reason"
 
 
@@ -96,9 +95,9 @@ def test_sizes_of_charts_are_those_of_their_runs() -> None:
         ("q_posterior", "4 seeds"),
         ("weight", "5 seeds"),
     ):
-        charts = CHAPTERS[name].charts(CHAPTERS[name].data(small_source()), uneven)
+        charts = CHAPTERS[name].charts(small_tables(name), uneven)
         assert {one["size"] for one in single_charts(charts)} == {f"uneven: {size}"}
-    curves, _ = bayesian.charts(bayesian.data(small_source()), uneven)
+    curves, _ = bayesian.charts(small_tables("bayesian"), uneven)
     assert curves["size"] == "uneven: 24 MDPs, 200 episodes"
 
 
@@ -107,21 +106,20 @@ def names_of(chart: Chart, panel: int = 0) -> list[str]:
 
 
 def test_interactive_charts_have_the_reference_lines_of_the_figures() -> None:
-    source = small_source()
-    tables = bayesian.data(source)
+    tables = small_tables("bayesian")
     curves, scans = bayesian.charts(tables, SMALL)
     for chart in (curves, scans):
         for panel in range(len(chart["panels"])):
             assert names_of(chart, panel)[-1] == "slope of the bound"
     slope = scans["panels"][0]["series"][-1]
     np.testing.assert_allclose(slope["mean"][-1] / slope["mean"][0], (9 / 3) ** 1.5, rtol=1e-3)
-    rows, runs = rates.charts(rates.data(source), SMALL)
+    rows, runs = rates.charts(small_tables("rates"), SMALL)
     for chart in (rows, runs):
         line = chart["panels"][0]["series"][-1]
         assert line["name"] == "slope -1"
         np.testing.assert_allclose(line["mean"][0] / line["mean"][1], line["x"][1] / line["x"][0], rtol=1e-3)
     assert rows["band"].endswith("over 200 repetitions")
-    assert "earns nothing" in names_of(psrl_sparsity.charts(psrl_sparsity.data(source), SMALL)[0])
+    assert "earns nothing" in names_of(psrl_sparsity.charts(small_tables("psrl_sparsity"), SMALL)[0])
     theory = pd.DataFrame([{"agent": "steering", "mean": 19.2, "low": 14.7, "high": 24.0}])
     regrets = pd.DataFrame([{"panel": "a", "agent": "steering", "x": 1.0, "mean": 0.1, "low": 0.0, "high": 0.2}])
     (line,) = weight.charts({"regret": regrets, "theory": theory}, SMALL)[0]["panels"][0]["lines"]
@@ -129,9 +127,8 @@ def test_interactive_charts_have_the_reference_lines_of_the_figures() -> None:
 
 
 def test_charts_share_heights_where_the_figures_do() -> None:
-    source = small_source()
     for name in ("dense_sparse", "regret", "prior_belief"):
-        (chart,) = CHAPTERS[name].charts(CHAPTERS[name].data(source), SMALL)
+        (chart,) = CHAPTERS[name].charts(small_tables(name), SMALL)
         assert chart["share_y"]
 
 
@@ -194,8 +191,7 @@ def test_overlapping_text_would_be_seen() -> None:
 
 
 def test_regret_curves_are_those_of_the_runs() -> None:
-    source = small_source()
-    table = regret.data(source)["curves"]
+    table = small_tables("regret")["curves"]
     rows = table[(table["panel"] == "low sparsity, N = 8") & (table["agent"] == "psrl")]
     runs = steering.run("deepsea:8", "psrl", steps=SMALL.steps, seeds=SMALL.seeds)
     expected = runs.regret_curve(normalised=True).mean(axis=0)
@@ -214,7 +210,7 @@ def test_prior_beliefs_are_given_to_every_agent() -> None:
 
 
 def test_shares_of_visits_sum_to_one_in_every_window() -> None:
-    table = occupancy.data(small_source())["visits"]
+    table = small_tables("occupancy")["visits"]
     totals = table.groupby(["agent", "window"])["share"].sum()
     np.testing.assert_allclose(totals, 1.0)
     runs = steering.run("deepsea:15", "psrl", steps=SMALL.steps, seeds=SMALL.seeds, windows=20)
@@ -226,7 +222,7 @@ def test_shares_of_visits_sum_to_one_in_every_window() -> None:
 
 
 def test_beliefs_about_q_are_those_of_the_runs() -> None:
-    table = q_posterior.data(small_source())["posterior"]
+    table = small_tables("q_posterior")["posterior"]
     runs = steering.run(
         "deepsea:4",
         "psrl",
@@ -243,8 +239,7 @@ def test_beliefs_about_q_are_those_of_the_runs() -> None:
 
 
 def test_the_discrepancy_is_that_of_the_agent() -> None:
-    source = small_source()
-    table = dsd.data(source)["dsd"]
+    table = small_tables("dsd")["dsd"]
     runs = steering.run("deepsea:4", "steering", steps=SMALL.steps, seeds=2, record="diagnostics")
     rows = table[(table["n"] == 4) & (table["variant"] == "default") & (table["state"] == 3)]
     rows = rows[rows["action"] == "right"]
@@ -254,8 +249,7 @@ def test_the_discrepancy_is_that_of_the_agent() -> None:
 
 
 def test_bounds_come_from_the_traced_runs() -> None:
-    source = small_source()
-    table = bounds.data(source)["runs"]
+    table = small_tables("bounds")["runs"]
     runs = steering.run("deepsea:8", "steering", steps=SMALL.steps, seeds=1, record=("diagnostics", "value_gap"))
     row = table[(table["variant"] == "default") & (table["setting"] == "DeepSea 8, continuing")].iloc[0]
     _, right = runs.diagnostics.theorem_sides()
@@ -270,8 +264,8 @@ def test_bounds_come_from_the_traced_runs() -> None:
 
 def test_the_figure_of_bounds_draws_what_the_claims_judge() -> None:
     """A point below the line is a run that keeps the bound: the largest ratio of the run, not its mean."""
-    table = bounds.data(small_source())["runs"]
-    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes[1]
+    table = small_tables("bounds")["runs"]
+    axes = bounds.CHAPTER.figures({"runs": table}, SMALL)["bounds"].axes[1]
     drawn = np.concatenate([np.asarray(part.get_offsets()) for part in axes.collections])
     expected = table[["ratio_bound", "ratio_max"]].to_numpy()
     np.testing.assert_allclose(np.sort(drawn[:, 1]), np.sort(np.maximum(expected[:, 1], 1e-6)))
@@ -289,17 +283,17 @@ def test_rows_of_the_literal_operator_do_not_vanish() -> None:
 
 def test_bayesian_regret_starts_afresh_in_every_episode() -> None:
     source = small_source()
-    episodes, curves = bayesian.over_time(source, "psrl")
+    episodes, curves = bayesian.over_time(source, SMALL, "psrl")
     assert episodes[-1] == SMALL.episodes
-    env = bayesian.prior_environment(4, 2, 5, 1)
+    env = prior_environment(4, 2, 5, 1)
     run = steering.run(env, "psrl", steps=SMALL.episodes * 5, seeds=[1])
     np.testing.assert_allclose(curves[1], run.regret_curve(kind="expected")[0][4::5])
 
 
 def test_an_agent_far_above_the_others_leaves_the_axes_and_is_named() -> None:
-    table = environments.data(small_source())["curves"]
+    table = small_tables("environments")["curves"]
     table.loc[table["agent"] == "q_learning", ["mean", "low", "high"]] *= 50
-    axes = environments.figures({"curves": table}, SMALL)["environments"].axes
+    axes = environments.CHAPTER.figures({"curves": table}, SMALL)["environments"].axes
     highest = table[table["agent"] != "q_learning"].groupby("panel", sort=False)["mean"].max()
     for one, top in zip(axes, highest, strict=True):
         assert "Q-learning leaves the axes" in one.get_title()
@@ -322,20 +316,20 @@ def test_schematics_show_every_transition() -> None:
 
 
 def test_the_concept_is_a_real_run_whose_belief_moves_to_the_truth() -> None:
-    table = concept.data(small_source())["points"]
+    table = small_tables("concept")["points"]
     means = table[table["kind"] == "mean"].sort_values("step")
     assert means["to_truth"].is_monotonic_decreasing
     assert (table.loc[table["kind"] == "truth", "to_truth"] == 0).all()
-    again = concept.data(small_source())["points"]
+    again = small_tables("concept")["points"]
     assert table.equals(again)
 
 
 def test_bounds_have_colours_of_no_baseline_and_axes_around_the_points() -> None:
     baselines = {looks.colour(agent) for agent in BASELINES}
     assert not baselines & set(looks.SHADES.values())
-    assert not baselines & {rates._row_style(operator, "full")["color"] for operator in rates.OPERATORS}
-    table = bounds.data(small_source())["runs"]
-    axes = bounds.figures({"runs": table}, SMALL)["bounds"].axes
+    assert not baselines & {*rates.COLOURS.values()}
+    table = small_tables("bounds")["runs"]
+    axes = bounds.CHAPTER.figures({"runs": table}, SMALL)["bounds"].axes
     for one, (value, bound, _) in zip(axes, bounds.PAIRS.values(), strict=True):
         low, high = one.get_xlim()
         assert low < table[bound].min()
@@ -345,9 +339,9 @@ def test_bounds_have_colours_of_no_baseline_and_axes_around_the_points() -> None
 
 
 def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
-    table = q_posterior.data(small_source())["posterior"]
+    table = small_tables("q_posterior")["posterior"]
     table["std"] = table["agent"].map({"q_learning": 0.0, "ube": 1e6}).fillna(0.01)
-    drawn = q_posterior.figures({"posterior": table}, SMALL)
+    drawn = q_posterior.CHAPTER.figures({"posterior": table}, SMALL)
     titles = {name: figure.get_suptitle() for name, figure in drawn.items()}
     assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds)" in titles["q_posterior_4_mm"]
     assert titles["q_posterior_4_mm"].endswith("deviation of STEERING, default and Moment matching")
@@ -358,9 +352,9 @@ def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
 
 
 def test_the_concept_shows_the_distances_of_its_arrows() -> None:
-    table = concept.data(small_source())["points"]
+    table = small_tables("concept")["points"]
     for axes, (step, part) in zip(
-        concept.figures({"points": table}, SMALL)["concept"].axes, table.groupby("step"), strict=True
+        concept.CHAPTER.figures({"points": table}, SMALL)["concept"].axes, table.groupby("step"), strict=True
     ):
         one = concept.shown_draw(part)
         assert axes.get_title() == f"step {step}\nto the mean {one['to_mean']:.2f}, to the truth {one['to_truth']:.2f}"
@@ -376,6 +370,6 @@ def test_looks_are_different_for_all_agents() -> None:
 
 
 def test_a_missing_run_is_named() -> None:
-    block = regret.deepsea(9, SMALL)
+    block = deepsea(9, SMALL)
     with pytest.raises(NotAvailable, match="deepsea:9 is missing"):
         small_source().regret([block], "psrl")

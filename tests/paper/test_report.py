@@ -17,17 +17,18 @@ from typing import Any
 import matplotlib.image
 import numpy as np
 import pytest
-from reproduction_small import SMALL
+from reproduction_small import CHAPTERS, SMALL
 
 from steering.errors import InvalidOption, SteeringError
-from steering.paper import reproduce
-from steering.paper.claims.rule import Verdict
-from steering.paper.figures import psrl_sparsity
-from steering.paper.plan import CHAPTERS
+from steering.paper import reproduce, verdicts
+from steering.paper.chapters import psrl_sparsity
 from steering.paper.report.page import _json
 from steering.paper.report.settings import runs_text, size_words
-from steering.paper.run import PROGRAM, Reproduction, _write_numbers
+from steering.paper.report.text import claims_table
+from steering.paper.rule import Verdict
+from steering.paper.run import PROGRAM, Reproduction, changed, claims_numbers, write_numbers
 from steering.paper.scale import QUICK
+from steering.paper.tables import csv as table_csv
 from steering.sweeps.store.directory import Store
 
 NAMES = ["schematics", "psrl_sparsity", "occupancy", "prior_belief", "dsd"]
@@ -231,11 +232,33 @@ def test_numbers_change_with_any_number_of_a_table(tmp_path: Path, small: Reprod
     other = dataclasses.replace(part, tables={name: swapped})
     written = []
     for one in (part, other):
-        _write_numbers(dataclasses.replace(small, directory=tmp_path, chapters=[one]))
+        write_numbers(dataclasses.replace(small, directory=tmp_path, chapters=[one]))
         written.append(json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["tables"])
     assert written[0] != written[1]
     content = (small.directory / "data" / f"{part.chapter.name}_{name}.csv").read_bytes()
     assert written[0][f"{part.chapter.name}/{name}"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_verdicts_follow_from_the_published_tables(small: Reproduction, tmp_path: Path) -> None:
+    """Bit for bit, from copies of numbers.json and the tables alone; another number in a table is noticed."""
+    shutil.copytree(small.directory / "data", tmp_path / "data")
+    shutil.copy(small.directory / "numbers.json", tmp_path)
+    again = verdicts(tmp_path)
+    known = json.loads((small.directory / "numbers.json").read_text(encoding="utf-8"))["claims"]
+    assert claims_numbers(again.claims) == known
+    assert table_csv(claims_table(again.claims)) == (small.directory / "claims.csv").read_bytes()
+    assert again.summary() == small.summary()
+    assert changed(again) == []
+    table = tmp_path / "data" / "prior_belief_runs.csv"
+    table.write_text(
+        re.sub(r"(strong,psrl,0,)[^\n]+", r"\g<1>5.0", table.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    assert {"prior-strong", "prior-ids-marginal"} <= set(changed(verdicts(tmp_path)))
+    table.unlink()
+    with pytest.raises(SteeringError, match=r"prior_belief_runs\.csv cannot be read"):
+        verdicts(tmp_path)
+    with pytest.raises(InvalidOption, match="finished reproduction"):
+        verdicts(tmp_path / "nowhere")
 
 
 def test_a_part_is_added_to_what_a_directory_has(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from reproduction_small import small_source
+from reproduction_small import CHAPTERS, small_tables
 
-from steering.paper.claims.rule import ALL, Rule, Verdict, decide
 from steering.paper.fits import Effect
-from steering.paper.plan import CHAPTERS
+from steering.paper.rule import ALL, Rule, Verdict, decide
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split("<!-- results: begin -->")[1]
@@ -27,8 +26,7 @@ CLAIMS, CONTROLS = (rows(part) for part in TEXT.split("Controls, which are not c
 
 
 def test_the_page_has_the_claims_of_the_package() -> None:
-    source = small_source()
-    claims = [claim for chapter in CHAPTERS.values() for claim in chapter.claims(source, chapter.data(source))]
+    claims = [claim for name, chapter in CHAPTERS.items() for claim in chapter.claims(small_tables(name))]
     for shown, wanted in ((CLAIMS, False), (CONTROLS, True)):
         expected = [(claim.claim, claim.where) for claim in claims if claim.control == wanted]
         assert [(row[0], row[1]) for row in shown] == expected

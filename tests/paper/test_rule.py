@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steering.errors import InvalidOption
-from steering.paper.claims.rule import (
-    Claim,
-    Rule,
-    Verdict,
-    above,
-    below,
-    decide,
-)
 from steering.paper.fits import UNKNOWN, Effect
+from steering.paper.rule import Claim, Rule, Verdict, above, below, decide
 
 GOOD, BAD, UNSURE = Effect(1.0, 0.5, 1.5), Effect(-1.0, -1.5, -0.5), Effect(0.2, -0.1, 0.5)
 WRONG_BUT_UNSURE = Effect(-0.2, -0.5, 0.1)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from steering.paper.studies import default_design
-from steering.paper.studies.ladder import rungs
-from steering.paper.studies.page import MARKS
+from steering.paper.chapters.default.design import default_design
+from steering.paper.chapters.default.page import MARKS
+from steering.paper.chapters.ladder import rungs
 
 DOCS = Path(__file__).parents[2] / "docs"
 STUDY = (DOCS / "study.md").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_options_on_the_page_are_those_of_the_agent() -> None:
 
 
 def test_the_matrix_is_the_committed_table() -> None:
-    header = next(line for line in STUDY.splitlines() if line.startswith("| cell |"))
+    header = next(line for line in STUDY.splitlines() if line.startswith("| task |"))
     families = [name.strip() for name in header.split("|")[4:-1]]
     checked = 0
     for line in STUDY.splitlines():
@@ -46,7 +46,7 @@ def test_the_matrix_is_the_committed_table() -> None:
         if len(cells) != len(families) + 3 or not cells[2].startswith("**"):
             continue
         for family, shown in zip(families, cells[3:], strict=True):
-            row = TABLE[(TABLE["cell"] == cells[0].removesuffix(" *")) & (TABLE["family"] == family)]
+            row = TABLE[(TABLE["task"] == cells[0].removesuffix(" *")) & (TABLE["family"] == family)]
             assert len(row) == (1 if shown else 0)
             if shown:
                 value, mark = shown.split()
@@ -61,18 +61,18 @@ def test_the_matrix_is_the_committed_table() -> None:
 
 def test_the_committed_table_is_of_this_design() -> None:
     design = default_design()
-    expected = {(c.name, f.name) for c in design.cells for f in design.of(c) if f.name != "steering"}
-    assert {(row.cell, row.family) for row in TABLE.itertuples()} == expected
+    expected = {(t.name, f.name) for t in design.tasks for f in design.of(t) if f.name != "steering"}
+    assert {(row.task, row.family) for row in TABLE.itertuples()} == expected
     assert (DOCS / "study.csv").stat().st_size < 50_000
 
 
-def test_every_cell_worse_than_psrl_is_explained() -> None:
+def test_every_task_worse_than_psrl_is_explained() -> None:
     reasons = STUDY[STUDY.index("## Where it is worse") :]
     bullets = [line for line in reasons.splitlines() if line.startswith("- **")]
-    worse = TABLE[(TABLE["verdict"] == "worse") & (TABLE["family"] == "psrl")]["cell"]
-    for cell in worse:
-        name = cell.partition(",")[0].partition(" ")[0]
-        assert any(name in bullet for bullet in bullets), cell
+    worse = TABLE[(TABLE["verdict"] == "worse") & (TABLE["family"] == "psrl")]["task"]
+    for task in worse:
+        name = task.partition(",")[0].partition(" ")[0]
+        assert any(name in bullet for bullet in bullets), task
 
 
 def test_the_ladder_on_the_page_has_every_rung() -> None:

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steering.errors import InvalidOption
-from steering.paper.studies.verdicts import LEVEL, MARGIN, compare, verdict
+from steering.paper.chapters.default.verdicts import LEVEL, MARGIN, compare
+from steering.paper.fits import Effect
+from steering.paper.rule import standing
 from steering.runs.intervals import Interval, interval_of_mean
 
 
@@ -18,7 +20,7 @@ def finals(gap: float, noise: float = 0.01, seeds: int = 30, normalised: bool = 
     rows = []
     for i, (family, mean) in enumerate((("steering", 0.3), ("psrl", 0.3 + gap))):
         rows += [
-            {"cell": "C", "family": family, "setting": family, "environment": "e", "seed": seed, "steps": 10}
+            {"task": "C", "family": family, "setting": family, "environment": "e", "seed": seed, "steps": 10}
             | {"score": (mean + shared[seed] + own[i, seed]) * scale, "normalised": normalised}
             for seed in range(seeds)
         ]
@@ -77,7 +79,7 @@ def test_the_margin_follows_the_scores_where_they_are_not_normalised() -> None:
 
 def of_class(gaps: list[np.ndarray]) -> pd.DataFrame:
     """Ours at 0, the other at the gaps of each MDP."""
-    known = {"cell": "C", "setting": "x", "steps": 10, "normalised": True}
+    known = {"task": "C", "setting": "x", "steps": 10, "normalised": True}
     return pd.DataFrame(
         known | {"family": family, "environment": str(k), "seed": seed, "score": score}
         for k, part in enumerate(gaps)
@@ -170,7 +172,7 @@ def test_intervals_at_their_edges() -> None:
         interval_of_mean([np.arange(3.0)], 1.0)
 
 
-def test_a_cell_without_ours_is_refused() -> None:
+def test_a_task_without_ours_is_refused() -> None:
     table = finals(0.1)
     with pytest.raises(InvalidOption, match="nothing can be compared"):
         compare(table[table["family"] != "steering"])
@@ -179,5 +181,5 @@ def test_a_cell_without_ours_is_refused() -> None:
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_the_rule_is_symmetric(mean: float, below: float, above: float) -> None:
     opposite = {"better": "worse", "worse": "better", "tied": "tied"}
-    one = verdict(Interval(mean, mean - below, mean + above, 30), MARGIN)
-    assert opposite[one] == verdict(Interval(-mean, -mean - above, -mean + below, 30), MARGIN)
+    one = standing(Effect(mean, mean - below, mean + above, 30), MARGIN)
+    assert opposite[one] == standing(Effect(-mean, -mean - above, -mean + below, 30), MARGIN)

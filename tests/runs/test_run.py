@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 
 import steering
+import steering.mdp as planners
 from helpers import AGENTS, FollowsPolicy, masked_mdp
+from steering.agents import Agent
+from steering.envs import make_env
 from steering.errors import InvalidOption, NotAvailable, SteeringError, UnknownName
 from steering.mdp import TabularMDP, backward_induction, evaluate, policy_iteration
-from steering.runs import run
+from steering.runs import Runs, run
 
 
 def same(a, b, rows=slice(None)) -> None:
@@ -212,3 +215,58 @@ def test_bad_input_gets_one_sentence(env, agent, options, error, word: str) -> N
 def test_one_state_and_one_action_run(spec: str) -> None:
     results = run(TabularMDP(np.ones((1, 1, 1)), 2.0, 0.5), spec, steps=30, seeds=2)
     np.testing.assert_allclose(results.regret(), 0.0, atol=1e-12)
+
+
+def test_seeds_are_run_one_after_the_other_and_can_be_stopped() -> None:
+    whole = run("deepsea:4", "psrl", steps=60, seeds=4, record="value_gap")
+    runs = Runs("deepsea:4", "psrl", steps=60, seeds=4, record="value_gap")
+    seen = []
+    for one in runs:
+        seen.append(one.seed)
+        if one.seed == 1:
+            break
+    assert seen == [0, 1]
+    part = runs.results()
+    assert part.seeds == (0, 1)
+    np.testing.assert_array_equal(part.rewards, whole.rewards[:2])
+    np.testing.assert_array_equal(part.value_gaps, whole.value_gaps[:2])
+    assert [one.seed for one in runs] == [2, 3]
+    np.testing.assert_array_equal(runs.results().visits, whole.visits)
+
+
+def test_watchers_see_every_plan_and_change_nothing() -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.times: list[int] = []
+
+        def look(self, agent: Agent, state: int, now: int) -> None:
+            self.times.append(now)
+
+    first, second = Watcher(), Watcher()
+    runs = Runs("deepsea:4", "psrl", steps=60, seeds=[3], record="value_gap", watchers=[first, second])
+    list(runs)
+    results = runs.results()
+    assert first.times == second.times == results.plan_times.tolist()
+    np.testing.assert_array_equal(results.rewards, run("deepsea:4", "psrl", steps=60, seeds=[3]).rewards)
+
+
+@pytest.mark.parametrize("horizon", [None, 5])
+def test_the_oracle_is_solved_once_for_all_agents(horizon: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[str] = []
+    for name in ("policy_iteration", "backward_induction", "expected_reward_curve", "occupancy_finite"):
+        plain = getattr(planners, name)
+        monkeypatch.setattr(planners, name, lambda *a, n=name, f=plain: (solved.append(n), f(*a))[1])
+    env = make_env("deepsea:5", horizon=horizon)
+    for agent in ("q_learning", "psrl"):
+        run(env, agent, steps=50, seeds=2)
+        run(make_env("deepsea:5", horizon=horizon), agent, steps=50, seeds=2)  # an equal one
+    assert len(solved) == 2
+    run(env, "psrl", steps=60, seeds=1)
+    assert len(solved) == 3  # the expected rewards of another length
+    other = make_env("deepsea:5,reward=dense", horizon=horizon).replace(name=env.name)
+    assert other.name == env.name
+    np.testing.assert_array_less(
+        run(env, "psrl", steps=50, seeds=1).oracle_expected.sum(),
+        run(other, "psrl", steps=50, seeds=1).oracle_expected.sum(),
+    )
+    assert len(solved) == 6

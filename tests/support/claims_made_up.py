@@ -7,15 +7,17 @@ else that the claim must not look at (other actions, states, times, kinds of reg
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from steering.paper.claims.regret import deepsea_claims, environment_claims, prior_claims
-from steering.paper.claims.rule import Claim
-from steering.paper.claims.sparsity import OTHERS, dense_sparse_claims, psrl_claims
+from steering.paper.chapters import dense_sparse, environments, prior_belief, psrl_sparsity, regret
+from steering.paper.chapters.dense_sparse.claims import OTHERS
+from steering.paper.rule import Claim
 from steering.paper.scale import BASELINES, EXACT_IDS, PARTNERS, VARIANTS
+from steering.paper.tables import TIMES, fitted, per_run
 
 RUNS = 6
 NOISE = np.array([1.0, -1.0, 2.0, -2.0, 0.5, -0.5]) * 1e-3
@@ -42,33 +44,33 @@ class Case:
         return f"{self.name}{' ' * bool(self.label)}{self.label}"
 
 
-@dataclass
-class FakeSource:
-    """Answers of a `Source`; the name of a panel stands for its blocks."""
-
-    scores: dict[tuple[str, str], float] = field(default_factory=dict)
-    growth: dict[tuple[str, str], float] = field(default_factory=dict)
-    times: dict[tuple[str, str], float] = field(default_factory=dict)
-    normalised: bool = True
-
-    def regret(self, part: str, agent: str, *, normalised: bool = True) -> np.ndarray:
-        assert normalised == self.normalised
-        return self.scores[part, agent] + NOISE * (1 if agent in VARIANTS.values() else 2)
-
-    def seconds(self, part: str, agent: str) -> np.ndarray:
-        # One run that waited for the machine must not matter for the median of PSRL.
-        late = np.array([0, 0, 0, 0, 0, 50.0]) if agent == "psrl" else NOISE
-        return self.times.get((part, agent), 1.0) + late
-
-    def curves(self, part: str, agent: str, *, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        assert kind == "expected_regret"
-        early = STEPS[-1] / 10 > STEPS
-        curve = np.where(early, 1e3 * STEPS**3.0, STEPS ** self.growth.get((part, agent), 0.5))
-        return STEPS, curve * (1 + NOISE[:, None])
+def noise(agent: str) -> np.ndarray:
+    return NOISE * (1 if agent in VARIANTS.values() else 2)
 
 
-PANELS = {name: name for name in ("low sparsity, N = 8", "medium sparsity, N = 14", "high sparsity, N = 15")}
-LOW, MEDIUM, HIGH = PANELS
+def finals(scores: dict[tuple[str, str], float]) -> pd.DataFrame:
+    """The table of the regret of every run, from a level for each panel and agent."""
+    return pd.concat(
+        per_run({"panel": panel, "agent": agent}, regret=level + noise(agent))
+        for (panel, agent), level in scores.items()
+    )
+
+
+def grown(panel: str, agent: str, power: float = 0.5) -> pd.DataFrame:
+    """Regret that grows with a power of time over the last 90 % of it, and wildly before."""
+    early = STEPS[-1] / 10 > STEPS
+    curve = np.where(early, 1e3 * STEPS**3.0, STEPS**power) * (1 + NOISE[:, None])
+    return fitted({"panel": panel, "agent": agent}, STEPS, curve, first=STEPS[-1] / 10)
+
+
+def times(levels: dict[str, float]) -> pd.DataFrame:
+    # One run that waited for the machine must not matter for the median of PSRL.
+    late = {"psrl": np.array([0, 0, 0, 0, 0, 50.0])}
+    agents = ("psrl", EXACT_IDS, *VARIANTS.values())
+    return pd.concat(per_run({"agent": a}, seconds=levels.get(a, 1.0) + late.get(a, NOISE)) for a in agents)
+
+
+PANELS = LOW, MEDIUM, HIGH = tuple(regret.LEVELS)
 
 
 def by_agent(levels: Levels) -> dict[str, float]:
@@ -79,8 +81,15 @@ def deepsea(**changes: dict[Any, float]) -> list[Claim]:
     agents = (*BASELINES, *PARTNERS.values(), *VARIANTS.values())
     scores = {(panel, agent): 0.95 for panel in PANELS for agent in agents}
     scores |= {(panel, agent): 0.5 for panel in PANELS for agent in VARIANTS.values()}
-    changes["scores"] = scores | changes.get("scores", {})
-    return deepsea_claims(FakeSource(**changes), PANELS)
+    powers = changes.get("growth", {})
+    growth = [grown(panel, a, powers.get((panel, a), 0.5)) for panel in PANELS for a in VARIANTS.values()]
+    return regret.CHAPTER.claims(
+        {
+            "runs": finals(scores | changes.get("scores", {})),
+            "growth": pd.concat(growth),
+            TIMES: times(changes.get("times", {})),
+        }
+    )
 
 
 def ahead_case(panel: str, baseline: str) -> Case:
@@ -122,7 +131,7 @@ def control_case() -> Case:
 
 
 def timed(levels: Levels) -> list[Claim]:
-    return deepsea(times={(HIGH, agent): level for agent, level in by_agent(levels).items()})
+    return deepsea(times=by_agent(levels))
 
 
 def growth_case(panel: str) -> Case:
@@ -145,29 +154,32 @@ DEEPSEA = [
     *(fails_case(baseline) for baseline in BASELINES),
     *(growth_case(panel) for panel in PANELS),
     Case("cost", timed, 9.9, 10.1),
-    Case("ids-intractable", lambda level: deepsea(times={(HIGH, EXACT_IDS): level}), 10.1, 9.9, False),
+    Case("ids-intractable", lambda level: deepsea(times={EXACT_IDS: level}), 10.1, 9.9, False),
     control_case(),
 ]
 
 
-def environments(changes: dict[tuple[str, str], float]) -> list[Claim]:
-    scores = {(panel, agent): 900.0 for panel in "WP" for agent in (*BASELINES, *VARIANTS.values())}
-    scores |= {(panel, "psrl"): 700.0 for panel in "WP"} | changes
-    return environment_claims(FakeSource(scores, normalised=False), {"W": "W", "P": "P"}, "W", "P")
+W, P = environments.WIDE, environments.PRIOR
+
+
+def other_environments(changes: dict[tuple[str, str], float]) -> list[Claim]:
+    scores = {(panel, agent): 900.0 for panel in (W, P) for agent in (*BASELINES, *VARIANTS.values())}
+    scores |= {(panel, "psrl"): 700.0 for panel in (W, P)} | changes
+    return environments.CHAPTER.claims({"runs": finals(scores)})
 
 
 def environment_case(name: str, panel: str, baseline: str) -> Case:
     def build(levels: Levels) -> list[Claim]:
         own = {(panel, agent): 500 - level for agent, level in by_agent(levels).items()}
-        return environments({(panel, baseline): 500.0, **own})
+        return other_environments({(panel, baseline): 500.0, **own})
 
     return Case(name, build, 0.1, -0.1, label=f"against {baseline}")
 
 
 ENVIRONMENTS = [
-    *(environment_case(name, p, b) for name, p in (("widenarrow", "W"), ("priormdp", "P")) for b in BASELINES),
+    *(environment_case(name, p, b) for name, p in (("widenarrow", W), ("priormdp", P)) for b in BASELINES),
     *(
-        Case("factored", lambda d, a=agent: environments({("W", a): 700.0 + d}), 0.1, -0.1, False, agent)
+        Case("factored", lambda d, a=agent: other_environments({(W, a): 700.0 + d}), 0.1, -0.1, False, agent)
         for agent in ("bayesian_q", "mm")
     ),
 ]
@@ -177,13 +189,14 @@ def sparse(growth: dict[str, float] | None = None, change: dict[str, float] | No
     growth = {"psrl": 0.5} | dict.fromkeys(OTHERS, 0.97) | (growth or {})
     scores = {(panel, agent): 0.5 for panel in ("dense", "sparse") for agent in BASELINES}
     scores |= {("sparse", agent): 0.5 + (change or {}).get(agent, 0.3) for agent in BASELINES}
-    source = FakeSource(scores, {("sparse", agent): power for agent, power in growth.items()})
-    return dense_sparse_claims(source, {"dense": "dense", "sparse": "sparse"})
+    grows = pd.concat(grown("sparse", agent, power) for agent, power in growth.items())
+    return dense_sparse.CHAPTER.claims({"runs": finals(scores), "growth": grows})
 
 
 def psrl(slope: float, last: float) -> list[Claim]:
     sizes = np.array([4.0, 8.0, 20.0])
-    return psrl_claims(sizes, [last + slope * (n - sizes[-1]) + NOISE for n in sizes])
+    runs = [per_run({"x": n}, regret=last + slope * (n - sizes[-1]) + NOISE) for n in sizes]
+    return psrl_sparsity.CHAPTER.claims({"runs": pd.concat(runs)})
 
 
 SPARSITY = [
@@ -197,12 +210,12 @@ SPARSITY = [
 
 def beliefs(strong: dict[str, float], weak: dict[str, float]) -> list[Claim]:
     usual = {"psrl": 0.9, "ids": 0.88, **dict.fromkeys(PARTNERS.values(), 0.9), **dict.fromkeys(VARIANTS.values(), 0.1)}
-    return prior_claims(
-        {
-            level: {agent: value + NOISE for agent, value in (usual | change).items()}
-            for level, change in (("strong", strong), ("weak", weak))
-        }
-    )
+    runs = [
+        per_run({"level": level, "agent": agent}, regret=value + NOISE)
+        for level, change in (("strong", strong), ("weak", weak))
+        for agent, value in (usual | change).items()
+    ]
+    return prior_belief.CHAPTER.claims({"runs": pd.concat(runs)})
 
 
 def prior_case(name: str, rival: str) -> Case:

@@ -6,12 +6,21 @@ import numpy as np
 import pandas as pd
 from claims_made_up import NOISE, RUNS, Case, Levels, by_agent
 
-from steering.paper.claims.directed import dsd_claims, occupancy_claims
-from steering.paper.claims.posterior import PAIRS, posterior_claims, random_action_claims
-from steering.paper.claims.rule import Claim
-from steering.paper.claims.theory import bayesian_claims, bound_claims, rate_claims
-from steering.paper.claims.weight import WeightRuns, weight_claims
+from steering.paper.chapters import rates as rates_chapter
+from steering.paper.chapters.bayesian.claims import BOUND
+from steering.paper.chapters.bayesian.claims import claims as bayesian_claims
+from steering.paper.chapters.bounds.claims import claims as bound_claims
+from steering.paper.chapters.dsd import ends as dsd_ends
+from steering.paper.chapters.dsd.claims import claims as dsd_claims
+from steering.paper.chapters.occupancy import ends as occupancy_ends
+from steering.paper.chapters.occupancy.claims import claims as occupancy_claims
+from steering.paper.chapters.q_posterior import errors, left_actions
+from steering.paper.chapters.q_posterior.claims import PAIRS
+from steering.paper.chapters.q_posterior.claims import claims as posterior_claims
+from steering.paper.chapters.weight.claims import claims as weight_claims
+from steering.paper.rule import Claim
 from steering.paper.scale import VARIANTS
+from steering.paper.tables import fitted, per_run
 
 OPTIMAL = 2.0
 TIMES = 5
@@ -38,9 +47,12 @@ def posterior(n: int, changes: dict[str, dict[str, float]]) -> list[Claim]:
     usual |= {agent: {"end": 0.3, "mean": 0.9} for agent in PAIRS}
     changed = {agent: {**one, **changes.get(agent, {})} for agent, one in usual.items()}
     sizes = {size: changed if size == n else usual for size in (4, 8)}
-    return posterior_claims(
-        {size: {agent: belief(size, **one) for agent, one in part.items()} for size, part in sizes.items()}, 4
-    )
+    runs = []
+    for size, part in sizes.items():
+        for agent, one in part.items():
+            steps, mean, std, optimal = belief(size, **one)
+            runs.append(errors(mean, std, optimal, steps).assign(n=size, agent=agent))
+    return posterior_claims({"runs": pd.concat(runs), "actions": per_run({}, left=0.1 + NOISE)})
 
 
 def own(n: int, levels: Levels, names: tuple[str, ...], more: dict[str, dict[str, float]] | None = None) -> list[Claim]:
@@ -92,7 +104,9 @@ def random_actions(share: float) -> list[Claim]:
     counts = np.zeros((RUNS, 3, 8, 2))
     counts[:, :2, 3, 0] = 1000
     counts[:, -1, 3, 0], counts[:, -1, 3, 1] = 1000 * (share + NOISE), 1000 * (1 - share - NOISE)
-    return random_action_claims(counts)
+    usual = errors(*belief(8)[1:], np.arange(TIMES))
+    runs = [usual.assign(n=n, agent=agent) for n in (4, 8) for agent in (*PAIRS, *VARIANTS.values())]
+    return posterior_claims({"runs": pd.concat(runs), "actions": left_actions(counts)})
 
 
 def visits(near: float, left: float, early: float = 0.1) -> np.ndarray:
@@ -111,12 +125,12 @@ def occupancy(levels: Levels, kind: str, rival: str = "psrl") -> list[Claim]:
     for agent, level in by_agent(levels).items():
         options = {"near": level, "left": 0.3} if kind == "near" else {"near": 0.6, "left": level}
         found[agent] = visits(**options, early=0.5 if kind == "near" else 0.1)
-    return occupancy_claims(found)
+    return occupancy_claims({"runs": pd.concat(occupancy_ends(agent, counts) for agent, counts in found.items())})
 
 
 def discrepancies(levels: Levels, kind: str, n: int, state: int) -> list[Claim]:
     """D of all N, states and variants, with one (N, state) at the level that decides."""
-    tables = {}
+    frames = []
     for size in (4, 8):
         for variant, level in levels.items():
             values = np.full((RUNS, 50, size, 2), 1e-3)
@@ -127,8 +141,12 @@ def discrepancies(levels: Levels, kind: str, n: int, state: int) -> list[Claim]:
                     values[:, -5:, state - 1, 0] = 0.01 * level
                 else:
                     values[:, -5:, state - 1, 1] = level
-            tables[size, variant] = values * (1 + NOISE[:, None, None, None])
-    return dsd_claims(tables, (3, 4))
+            values = values * (1 + NOISE[:, None, None, None])
+            for one in (3, 4):
+                for action, name in enumerate(("left", "right")):
+                    fixed = {"variant": variant, "n": size, "state": one, "action": name}
+                    frames.append(dsd_ends(fixed, values[:, :, one - 1, action]))
+    return dsd_claims({"runs": pd.concat(frames)})
 
 
 DIRECTED = [
@@ -164,7 +182,12 @@ def rates(
     rows["barker", row] = decay(SAMPLES, barker, 100)
     plans = np.arange(1.0, 301)
     levels = gains or dict.fromkeys(VARIANTS, -1.2)
-    return rate_claims(SAMPLES, rows, {v: decay(plans, power, 30) for v, power in levels.items()})
+    row_fits = [
+        fitted({"operator": operator, "row": kind}, SAMPLES, values, first=rates_chapter.SETTLED)
+        for (operator, kind), values in rows.items()
+    ]
+    run_fits = [fitted({"variant": v}, plans, decay(plans, power, 30), first=30) for v, power in levels.items()]
+    return rates_chapter.claims({"row_fits": pd.concat(row_fits), "run_fits": pd.concat(run_fits)})
 
 
 SETTINGS = ("one", "two", "three")
@@ -189,13 +212,14 @@ def bounds(
     frame = pd.DataFrame(rows)
     for variant in VARIANTS:
         frame.loc[frame.index[frame["variant"] == variant][kept:], "regret"] = 2.1
-    return bound_claims(frame)
+    return bound_claims({"runs": frame})
 
 
 EPISODES = np.arange(1.0, 501)
 KEPT = EPISODES[EPISODES >= 50]
 LIMIT = float(np.polyfit(np.log(KEPT), np.log(np.sqrt(KEPT * np.log(KEPT))), 1)[0])
 POWERS = {"S": 1.5, "A": 1.0, "H": 2.0, "K": 0.5}
+assert POWERS == BOUND
 
 
 def bayesian(levels: Levels | None = None, scans: dict[str, float] | None = None) -> list[Claim]:
@@ -203,26 +227,23 @@ def bayesian(levels: Levels | None = None, scans: dict[str, float] | None = None
     curves |= {agent: (EPISODES, decay(EPISODES, p, 50)) for agent, p in by_agent(levels or {}).items()}
     x = np.array([2.0, 4.0, 8.0])
     powers = {"S": 0.5, "A": 0.5, "H": 0.5} | (scans or {})
-    return bayesian_claims(
-        curves, {name: (x, [v**power * (1 + NOISE) for v in x]) for name, power in powers.items()}, POWERS
-    )
+    growth = [fitted({"agent": agent}, at, regret, first=50) for agent, (at, regret) in curves.items()]
+    runs = [per_run({"scan": name, "x": v}, regret=v**power * (1 + NOISE)) for name, power in powers.items() for v in x]
+    return bayesian_claims({"growth": pd.concat(growth), "scan_runs": pd.concat(runs)})
 
 
 def weights(levels: Levels, kind: str) -> list[Claim]:
     """The theorem's lambda is 2 on all runs: between 1 and 4, at half of the way in log w."""
     grid = np.array([0.25, 1.0, 4.0, 16.0])
-    runs = {}
+    runs, ratio = [], []
     for variant, level in levels.items():
         regret = np.array([GARBAGE, 0.2, 0.4, GARBAGE]) if kind == "ratio" else np.full(4, 0.3)
         excess = np.array([GARBAGE, -1.0, level if kind == "bound" else -1.0, GARBAGE])
-        runs[variant] = WeightRuns(
-            weights=grid,
-            regret=regret[:, None] + np.zeros(RUNS),
-            theory=np.full((4, RUNS), 2.0),
-            excess=excess[:, None] + NOISE,
-            ratio=0.3 - (level if kind == "ratio" else 0.0) + NOISE,
-        )
-    return weight_claims(runs)
+        for place, weight in enumerate(grid):
+            values = {"regret": np.full(RUNS, regret[place]), "theory": 2.0, "excess": excess[place] + NOISE}
+            runs.append(per_run({"variant": variant, "x": weight}, **values))
+        ratio.append(per_run({"variant": variant}, regret=0.3 - (level if kind == "ratio" else 0.0) + NOISE))
+    return weight_claims({"runs": pd.concat(runs), "ratio": pd.concat(ratio)})
 
 
 THEORY = [

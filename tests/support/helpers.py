@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from steering.agents import Problem, list_agents
+from steering.agents import list_agents
 from steering.agents.psrl import PSRL, PSRLOptions
-from steering.envs import Environment
 from steering.mdp import TabularMDP
 from steering.mdp.simulator import Simulator, tables_of
+from steering.runs.runner import problem_of
 from steering.runs.seeds import environment_streams
+
+__all__ = ["AGENTS", "MODEL_BASED", "STEERING", "FollowsPolicy", "SteppedMDP", "masked_mdp", "problem_of"]
 
 
 class SteppedMDP:
@@ -43,11 +45,6 @@ def masked_mdp(seed: int, S: int = 4, A: int = 3) -> TabularMDP:
     return TabularMDP(P, rng.normal(size=P.shape), rng.uniform(0, 1, P.shape), mask, rng.dirichlet(np.ones(S)))
 
 
-def problem_of(env: Environment) -> Problem:
-    """What an agent is told about an environment."""
-    return Problem(env.n_states, env.n_actions, env.mask, env.discount, env.horizon, env.max_iterations)
-
-
 AGENTS = [
     "q_learning",
     "q_learning:timescale=40,learning_rate=0.5",
@@ -69,10 +66,10 @@ AGENTS = [
 STEERING = [
     "steering",
     "steering:objective=ratio",
-    "steering:objective=ratio,planning=mean,reward_information=true",
+    "steering:objective=ratio,planning=mean",
     "steering:preset=paper",
     "steering:preset=paper-sound",
-    "steering:preset=paper-sound,selection=posterior,batch=3",
+    "steering:preset=paper-sound,selection=posterior",
     "steering:planning=sampled,operator=gibbs,reference=draw",
     "steering:eta=0.01,operator=min,expectation=draws,draws=3,reference=empirical",
 ]

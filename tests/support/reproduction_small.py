@@ -6,22 +6,35 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from steering.paper.plan import CHAPTERS, description
+import pandas as pd
+
+from steering.paper import contents
+from steering.paper.chapter import Chapter
 from steering.paper.scale import Scale
-from steering.paper.source import Source
-from steering.sweeps import sweep
-from steering.sweeps.store.load import load
+from steering.paper.source import Source, run_blocks
+from steering.paper.tables import Tables
 
 SMALL = Scale(name="small", seeds=2, steps=150, prior_steps=160, posterior_seeds=2, trace_seeds=2, mdps=2, episodes=12)
+CHAPTERS: dict[str, Chapter] = {name: contents.chapter(name) for name in contents.NAMES}
 
 
 @lru_cache(maxsize=1)
 def small_source() -> Source:
     """Runs of all chapters; the directory lives as long as the process."""
     keep = tempfile.TemporaryDirectory()
-    directory = Path(keep.name)
-    report = sweep(description(list(CHAPTERS.values()), SMALL), directory, workers=0)
+    blocks = [block for chapter in CHAPTERS.values() for block in chapter.needs(SMALL)]
+    source, report = run_blocks("small", blocks, Path(keep.name), workers=0)
+    assert report is not None
     assert report.complete
-    source = Source(load(directory), SMALL)
     source.keep = keep  # type: ignore[attr-defined]
     return source
+
+
+@lru_cache
+def _tables(name: str) -> Tables:
+    return CHAPTERS[name].data(small_source(), SMALL)
+
+
+def small_tables(name: str) -> dict[str, pd.DataFrame]:
+    """Tables of a chapter, a copy to change at will."""
+    return {key: table.copy() for key, table in _tables(name).items()}

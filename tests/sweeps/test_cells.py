@@ -9,7 +9,7 @@ import pytest
 import steering
 from steering.errors import InvalidOption
 from steering.sweeps import cells
-from steering.sweeps.cells import Shard, parse_shard
+from steering.sweeps.cells import Part, parse_part
 from steering.sweeps.sweep_file import read_sweep
 
 BASE = {"environments": ["deepsea:4"], "agents": ["psrl"], "steps": 50, "seeds": 1}
@@ -59,8 +59,8 @@ def test_a_file_environment_is_keyed_by_its_content(tmp_path):
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 7])
-def test_shards_are_a_partition(of):
-    parts = [{i for i in range(50) if i in Shard(part, of)} for part in range(1, of + 1)]
+def test_parts_are_a_partition(of):
+    parts = [{i for i in range(50) if i in Part(part, of)} for part in range(1, of + 1)]
     assert set.union(*parts) == set(range(50))
     assert sum(len(part) for part in parts) == 50
 
@@ -84,8 +84,8 @@ def slurm(index, count, first=None, last=None, step=None):
         ("auto/16", slurm(9, 3, 1, 9), (10, 16)),  # some of them: sbatch --array=1,5,9
     ],
 )
-def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
-    assert parse_shard(text, environ) == Shard(*expected)
+def test_parts_from_text_and_from_the_scheduler(text, environ, expected):
+    assert parse_part(text, environ) == Part(*expected)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_shards_from_text_and_from_the_scheduler(text, environ, expected):
      ("auto", slurm(3, 1, 3, 3)), ("auto", slurm(1, 3, 1, 9)), ("auto", slurm(4, 4, 1, 7, 2)),
      ("auto/16", slurm(16, 16, 1, 16)), ("auto/16", {"JOB_COMPLETION_INDEX": "-1"})],
 )  # fmt: skip
-def test_shards_that_make_no_sense(text, environ):
-    with pytest.raises(InvalidOption, match="shard"):
-        parse_shard(text, environ)
+def test_parts_that_make_no_sense(text, environ):
+    with pytest.raises(InvalidOption, match="part"):
+        parse_part(text, environ)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_shards_that_make_no_sense(text, environ):
     [
         ("auto/0", slurm(0, 1), "'auto/0'; the number of parts must be at least 1"),
         ("auto/-2", {"JOB_COMPLETION_INDEX": "0"}, "the number of parts must be at least 1"),
-        ("auto/4", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x', and --shard auto needs a whole number"),
-        ("auto/4", {"JOB_COMPLETION_INDEX": ""}, "JOB_COMPLETION_INDEX is '', and --shard auto"),
-        ("auto", slurm("x", 4), "SLURM_ARRAY_TASK_ID is 'x', and --shard auto"),
-        ("auto", slurm(1, "many"), "SLURM_ARRAY_TASK_COUNT is 'many', and --shard auto"),
+        ("auto/4", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x', and --part auto needs a whole number"),
+        ("auto/4", {"JOB_COMPLETION_INDEX": ""}, "JOB_COMPLETION_INDEX is '', and --part auto"),
+        ("auto", slurm("x", 4), "SLURM_ARRAY_TASK_ID is 'x', and --part auto"),
+        ("auto", slurm(1, "many"), "SLURM_ARRAY_TASK_COUNT is 'many', and --part auto"),
     ],
 )
-def test_what_is_wrong_with_a_shard_is_said(text, environ, says):
+def test_what_is_wrong_with_a_part_is_said(text, environ, says):
     with pytest.raises(InvalidOption, match=says):
-        parse_shard(text, environ)
+        parse_part(text, environ)

@@ -38,7 +38,7 @@ def test_dry_run_shows_cells_and_time_and_writes_nothing(file, tmp_path):
     assert "16 cells, 0 done, 16 to run: about" in text
     assert "riverswim:3" in text
     assert not (tmp_path / "out").exists()
-    data = json.loads(call("sweep", file, "--out", tmp_path / "out", "--dry-run", "--json", "--shard", "1/4"))
+    data = json.loads(call("sweep", file, "--out", tmp_path / "out", "--dry-run", "--json", "--part", "1/4"))
     assert (data["cells"], data["pending"]) == (4, 4)
     assert data["seconds"] > 0
     assert len(data["groups"]) == 4
@@ -56,15 +56,24 @@ def test_a_sweep_and_its_status(file, tmp_path):
     assert "16" in call("status", tmp_path / "out")
 
 
-def test_shards_together_are_the_whole(file, tmp_path, monkeypatch):
+def test_the_old_name_of_part_still_works_and_is_not_shown(file, tmp_path):
     out = tmp_path / "out"
-    call("sweep", file, "--out", out, "--workers", 0, "--shard", "1/3")
+    for name in ("--part", "--shard"):
+        assert json.loads(call("sweep", file, "--out", out, "--dry-run", "--json", name, "2/3"))["cells"] == 5
+    text = call("sweep", "--help")
+    assert "--part" in text
+    assert "--shard" not in text
+
+
+def test_parts_together_are_the_whole(file, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    call("sweep", file, "--out", out, "--workers", 0, "--part", "1/3")
     state = json.loads(call("status", out, "--json"))
     assert (state["done"], state["pending"]) == (6, 10)
-    call("sweep", file, "--out", out, "--workers", 0, "--shard", "2/3")
+    call("sweep", file, "--out", out, "--workers", 0, "--part", "2/3")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "2")
     monkeypatch.setenv("SLURM_ARRAY_TASK_COUNT", "3")
-    call("sweep", file, "--out", out, "--workers", 0, "--shard", "auto")
+    call("sweep", file, "--out", out, "--workers", 0, "--part", "auto")
     assert json.loads(call("status", out, "--json"))["pending"] == 0
     assert len(steering.load(out).finals) == 16
 
@@ -93,7 +102,7 @@ def test_failed_cells_give_exit_code_3_and_can_be_tried_again(tmp_path):
             "line 1, environments[0]: unknown environment",
         ),
         (SWEEP, ("--workers", "-3"), "workers is -3"),
-        (SWEEP, ("--shard", "5/4"), "shard is 5/4"),
+        (SWEEP, ("--part", "5/4"), "part is 5/4"),
         (SWEEP, ("--time-limit", "0"), "time limit is 0"),
         (SWEEP, ("--memory-limit", "0"), "memory limit is 0"),
         (SWEEP, ("--retries", "-1"), "retries is -1"),

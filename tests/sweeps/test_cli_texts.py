@@ -75,7 +75,7 @@ def test_status_needs_neither_modules_nor_files(tmp_path, monkeypatch):
     path = written(tmp_path, text)
     code, out, err = finished("sweep", path, "--out", tmp_path / "out", "-w", 0, "--import", "faulty_envs")
     assert code == 3, err
-    assert f"steering retry {shlex.quote(str(tmp_path / 'out'))} --import=faulty_envs" in out
+    assert f"steering retry {shlex.quote(str(tmp_path / 'out'))}" in out
     assert f"failed cells are described in {tmp_path / 'out' / 'failed'}" in out  # a time-out has no traceback
     os.remove("my.json")
     code, out, err = finished("status", tmp_path / "out", "--json")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 from engine_helpers import FAULTY, alive, digests, faulty, start_dask, stop
@@ -180,7 +181,8 @@ def test_a_batch_is_held_no_longer_than_asked(small):
     assert (outcome.rows, outcome.lost, told) == (1, list(range(1, 12)), [0, 12])
     rest = run_batch(pack_batch(plan.pieces(outcome.lost)))
     assert (rest.rows, rest.lost) == (11, [])
-    keys = [key for part in (outcome, rest) for key in schema.read_rows(part.shard, ["key"])["key"].to_pylist()]
+    shards = [content for part in (outcome, rest) for _, content in part.shards]
+    keys = [key for content in shards for key in schema.read_rows(content, ["key"])["key"].to_pylist()]
     assert keys == [plan.key(i) for i in range(12)]
 
 
@@ -228,24 +230,23 @@ def wait_for(executor):
 
 
 def test_workers_that_cannot_be_prepared_stop_the_sweep_with_the_reason(cluster, small, tmp_path, monkeypatch):
-    (tmp_path / "only_here.py").write_text("")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "only_here", types.ModuleType("only_here"))  # in no file
     with pytest.raises(NotAvailable, match=r"dask workers cannot run these cells: the module 'only_here' cannot"):
         steering.sweep(small, tmp_path / "a", scheduler=cluster, imports=["only_here"])
     assert not [event for event in read_events(tmp_path / "a") if event["event"] in ("retry", "quarantine")]
     with pytest.raises(SteeringError, match="module 'only_here' cannot be imported"):
-        steering.sweep(small, tmp_path / "a", workers=1, imports=["only_here"])  # nor is it on the path of processes
+        steering.sweep(small, tmp_path / "a", workers=1, imports=["only_here"])
 
 
 def test_dask_workers_do_not_keep_processes_for_ever(small, monkeypatch):
     monkeypatch.setattr(dask, "OTHER_SECONDS", 0.0)
     batch = pack_batch(read_sweep(small).plan.pieces([0]))
     for seconds in (100.0, 101.0, 102.0):
-        dask.run_remote(batch, 1, (seconds, None), ((), ()), dask.PROGRAM)
+        dask.run_remote(batch, 1, (seconds, None), Setup().as_json(), dask.PROGRAM)
         (_, _, executor), *others = dask._free
         assert others == []  # those with other settings are gone
     first = executor.pids
-    dask.run_remote(batch, 1, (102.0, None), ((), ()), dask.PROGRAM)
+    dask.run_remote(batch, 1, (102.0, None), Setup().as_json(), dask.PROGRAM)
     assert dask._free[0][2].pids == first  # the same settings: the same process
     with dask._lock:
         dask._timer.cancel()

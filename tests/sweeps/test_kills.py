@@ -14,7 +14,8 @@ import pytest
 from engine_helpers import command, descendants
 
 import steering
-from steering.sweeps.engine import BATCH_SECONDS, HOLD
+from steering.sweeps.batches import BATCH_SECONDS
+from steering.sweeps.engine import HOLD
 from steering.sweeps.store.directory import Store
 
 WORKERS = 2

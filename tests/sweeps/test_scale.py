@@ -7,8 +7,8 @@ import pytest
 from store_helpers import shard
 
 import steering
+from steering.sweeps.batches import Sizes
 from steering.sweeps.compute import Failure, Outcome
-from steering.sweeps.engine import _Sizes
 from steering.sweeps.sweep_file import read_sweep
 
 WANTED = {
@@ -35,7 +35,7 @@ def test_a_million_cells_cost_little_memory():
 
 def test_batches_follow_time_and_end_small():
     plan = read_sweep(WANTED).plan
-    sizes = _Sizes(plan)
+    sizes = Sizes(plan)
     pending = range(len(plan))
     assert 48 <= sizes.end_of_batch(pending, 0, 2) <= 51  # a second at the 20 ms guessed for a run
     sizes.known = {0: 1e-6}
@@ -53,7 +53,7 @@ def test_batches_follow_time_and_end_small():
 
 def test_times_are_learnt_from_the_cells_that_finished():
     plan = read_sweep(WANTED).plan
-    sizes = _Sizes(plan)
+    sizes = Sizes(plan)
     sizes.learn(
         [0, 1, 2, 3, 10_000], Outcome(rows=2, seconds=5.0, setup=1.0, lost=[3, 4], failures=[Failure(2, "", "")])
     )

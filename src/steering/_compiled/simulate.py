@@ -7,14 +7,17 @@ every transition and one standard normal for every reward, so that a trajectory 
 calls.
 
 A memory decides when to stop before the last step: ``visits, limits, seen, clock``. ``visits`` (S, A) counts, and a
-plan is due when a pair reaches its ``limits``, when an outcome comes that is not yet ``seen`` (S, A, S), or when
-``clock``, which is (steps since the last plan, the most there may be, whether a plan is due), runs out. Empty tables
-are not looked at; with empty ``visits`` nothing is, and all steps are made.
+plan is due when a pair reaches its ``limits``, when an outcome comes that is not among those ``seen`` (a hash table of
+the numbers of cells (s, a, s'), so that it grows with what was seen and not with S), or when time is up: ``clock`` is
+(steps since the last plan, the most there may be, whether a plan is due, number of outcomes seen). An empty ``seen`` is
+not looked at; with empty ``visits`` nothing is, and all steps are made.
 """
 
 import numpy as np
 
 from steering._compiled._jit import jit
+
+SPREAD = -7046029254386353131  # 2^64 / golden ratio, as a signed number: neighbours go far apart
 
 
 @jit
@@ -48,6 +51,25 @@ def step(simulator, s, a, u, z):
 
 
 @jit
+def find(seen, key):
+    """Place of a number in a hash table whose size is a power of two: where it is, or the free place (-1) for it."""
+    h = key * SPREAD  # wraps
+    last = seen.shape[0] - 1
+    place = (h ^ (h >> 32)) & last
+    while seen[place] != key and seen[place] != -1:
+        place = (place + 1) & last
+    return place
+
+
+@jit
+def rehash(old, new):
+    """Put the numbers of one hash table into a larger one."""
+    for key in old:
+        if key != -1:
+            new[find(new, key)] = key
+
+
+@jit
 def note(memory, s, a, y):
     """Take one transition into the memory; whether a plan is due, by this transition or by an earlier one."""
     visits, limits, seen, clock = memory
@@ -55,12 +77,15 @@ def note(memory, s, a, y):
         return False
     visits[s, a] += 1
     clock[0] += 1
-    due = visits[s, a] >= limits[s, a] or clock[0] >= clock[1]
-    if seen.shape[0] > 0 and not seen[s, a, y]:
-        seen[s, a, y] = True
-        due = True
-    if due:
+    if visits[s, a] >= limits[s, a] or clock[0] >= clock[1]:
         clock[2] = 1
+    if seen.shape[0] > 0:
+        key = (s * visits.shape[1] + a) * visits.shape[0] + y
+        place = find(seen, key)
+        if seen[place] == -1:
+            seen[place] = key
+            clock[3] += 1
+            clock[2] = 1
     return clock[2] == 1
 
 

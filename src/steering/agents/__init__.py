@@ -2,7 +2,7 @@
 
 from steering._checks import choose, in_range
 from steering.agents.base import Agent, ModelBasedAgent, ModelBasedOptions, Problem
-from steering.agents.registry import describe_agent, list_agents, make_agent
+from steering.agents.registry import describe_agent, list_agents, make_agent, register_agent
 
 __all__ = [
     "Agent",
@@ -14,4 +14,5 @@ __all__ = [
     "in_range",
     "list_agents",
     "make_agent",
+    "register_agent",
 ]

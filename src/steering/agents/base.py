@@ -161,30 +161,21 @@ class Agent(ABC):
 
 @dataclass(frozen=True)
 class ModelBasedOptions:
-    """Options that every model-based agent has.
-
-    Attributes
-    ----------
-    eta
-        Dirichlet concentration of every next state (the paper's 1).
-    normal_gamma
-        Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3).
-    concentration
-        "fixed", or "learned": eta follows the evidence of all rows, as far from the given one as it must.
-    reward_scale
-        "fixed", or "learned": the noise of rewards and their common mean follow what was seen.
-    replan
-        When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also
-        as soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without
-        a horizon also "doubling" and "tsde" (only when visits doubled; with "tsde" also when a plan has lasted longer
-        than the one before).
-    """
+    """Options that every model-based agent has."""
 
     eta: float = 1.0
+    """Dirichlet concentration of every next state (the paper's 1)."""
     normal_gamma: tuple[float, float, float, float] = PAPER_PRIOR
+    """Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3)."""
     concentration: str = "fixed"
+    """Of eta: "fixed", or "learned": it follows the evidence of all rows, as far from the given one as it must."""
     reward_scale: str = "fixed"
+    """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
     replan: str = "every"
+    """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
+    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
+    horizon also "doubling" and "tsde" (only when visits doubled, with "tsde" also when a plan has lasted longer than
+    the one before)."""
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
@@ -248,7 +239,7 @@ class ModelBasedAgent(Agent):
 
     def follow(self, simulator: Simulator, steps: int, step: int) -> Transitions:
         """Act in a compiled loop that stops when a plan is due."""
-        return simulator.follow(self.policy, steps, step, self.schedule.memory)
+        return simulator.follow(self.policy, steps, step, self.schedule.watch(steps))
 
     def learn(self, transitions: Transitions) -> None:
         """Update the belief."""

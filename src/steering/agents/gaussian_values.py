@@ -30,21 +30,14 @@ from steering.mdp.simulator import Noise, Simulator, Transitions
 
 @dataclass(frozen=True)
 class GaussianValueOptions(ModelBasedOptions):
-    """Options of agents that act on a normal belief about Q.
-
-    Attributes
-    ----------
-    zeta
-        Scale of the noise.
-    moments
-        "exact" or "sampled".
-    samples
-        Number of drawn transition tables with moments="sampled".
-    """
+    """Options of agents that act on a normal belief about Q."""
 
     zeta: float = 1.0
+    """Scale of the noise."""
     moments: str = "exact"
+    """Of the beliefs: "exact" or "sampled"."""
     samples: int = 100
+    """Number of drawn transition tables with moments="sampled"."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,7 +105,7 @@ class GaussianValueAgent(ModelBasedAgent):
         """Act by noisy values in a compiled loop that stops when a plan is due."""
         A = self.problem.n_actions
         dither = self._dither.take(steps * A).reshape(steps, A)
-        scale, memory = self.options.zeta * self.std, self.schedule.memory
+        scale, memory = self.options.zeta * self.std, self.schedule.watch(steps)
         loop = partial(
             simulate.follow_noisy_values,
             *(simulator.tables, self.mean, scale, self.problem.mask, dither, step, memory),

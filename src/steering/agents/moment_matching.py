@@ -23,17 +23,10 @@ from steering.agents.gaussian_values import GaussianValueAgent, GaussianValueOpt
 
 @dataclass(frozen=True)
 class MomentMatchingOptions(GaussianValueOptions):
-    """Options of moment matching.
-
-    Attributes
-    ----------
-    zeta
-        Scale of the noise (1).
-    divide_by_discount
-        Divide the standard deviation by the discount, as the public code does and its write-up does not.
-    """
+    """Options of moment matching."""
 
     divide_by_discount: bool = False
+    """Divide the standard deviation by the discount, as the public code does and its write-up does not."""
 
 
 class MomentMatching(GaussianValueAgent):

@@ -30,6 +30,8 @@ from steering.errors import InvalidOption
 from steering.mdp.simulator import Memory, watch_nothing
 
 NEVER = np.iinfo(np.int64).max
+ROOM = 1024
+"""Places for outcomes seen, at first; a power of two."""
 
 
 class Schedule:
@@ -56,6 +58,15 @@ class Schedule:
     def begin(self) -> None:
         """A plan is being made now: set what must happen before the next one is due."""
 
+    def watch(self, steps: int) -> Memory:
+        """The memory, with room for what `steps` steps may show."""
+        visits, limits, seen, clock = self.memory
+        if 0 < seen.size < 2 * (clock[3] + steps):
+            larger = np.full(2 ** int(4 * (clock[3] + steps)).bit_length(), -1)
+            simulate.rehash(seen, larger)
+            self.memory = visits, limits, larger, clock
+        return self.memory
+
     def saw(self, state: int, action: int, next_state: int) -> None:
         """Take one transition into the memory."""
         S, A = self.memory[0].shape
@@ -65,7 +76,7 @@ class Schedule:
             raise InvalidOption(
                 f"a transition goes from ({state}, {action}) to {next_state}; there are {S} states and {A} actions."
             )
-        simulate.note(self.memory, state, action, next_state)
+        simulate.note(self.watch(1), state, action, next_state)
 
 
 class Learned(Schedule):
@@ -76,8 +87,8 @@ class Learned(Schedule):
         self.memory = (
             np.zeros(pairs, np.int64),
             np.zeros(pairs, np.int64),
-            np.zeros((*pairs, n_states), np.bool_),
-            np.array([0, NEVER, 0]),
+            np.full(ROOM, -1),
+            np.array([0, NEVER, 0, 0]),
         )
 
     def begin(self) -> None:

@@ -1,25 +1,29 @@
 """What a model-based agent believes about an MDP: Dirichlet rows and Normal-Gamma rewards, together.
 
-The prior can be learned.
+Parts of the prior can be learned from the data.
 
-`concentration="learned"`: eta, which all rows share, leaves the given value as far as the data demand and no further.
-Its score is its log evidence (the Dirichlet-multinomial marginal likelihood of everything seen) plus a weak log-normal
-pull towards the given eta, over a grid of a factor 1.26; of all values that score at most `PLAUSIBLE` below the best,
-the one nearest to the given eta is taken. (The best itself is too rash: a few rows that happened to show one outcome
-each do not prove that rows are deterministic, and an agent that thinks so gives up what failed once.)
+**How concentrated rows are** (``concentration="learned"``). All rows share one eta. Each value on a grid (steps of a
+factor 1.26) gets a score: its log evidence, that is the Dirichlet-multinomial marginal likelihood of everything seen,
+plus a weak log-normal pull towards the given eta. Of all values that score at most `PLAUSIBLE` below the best, the one
+nearest to the given eta is taken: eta leaves the given value as far as the data demand, and no further. The best value
+itself would be too rash. A few rows that happened to show one outcome each do not prove that rows are deterministic,
+and an agent that thinks so gives up what failed once.
 
-`reward_scale="learned"`: the unit c in which the noise of rewards is measured is the one with the best score, on a grid
-of a factor 1.58; its evidence is that of all cells about their own common mean, a cell counting as a few rewards at
-most (`EVIDENCE_LIMIT`). beta_0 becomes beta_0 c^2 and lambda_0 becomes lambda_0 min(c^2, 1). So the spread of mean
-rewards, beta_0 / (lambda_0 (alpha_0 - 1)), is what the prior says where there is less noise than expected. (Rewards
-that were seen say how noisy rewards are; they do not say how large those are that nobody has seen, and an agent that
-thinks so stops looking for them.) Where there is more, the prior is worth as many observations as it was given as, and
-no more. The mean mu_0 that all cells share is learned with a pull of `MEAN_PULL` cells: where every step costs 1, what
-was never tried is expected to cost about as much.
+**How noisy rewards are** (``reward_scale="learned"``). The noise of rewards is measured in a unit c, the value with the
+best score on a grid (steps of a factor 1.58). The evidence is that of all cells about their own common mean; one cell
+counts as a few rewards at most (`EVIDENCE_LIMIT`). Then beta_0 becomes beta_0 c^2 and lambda_0 becomes
+lambda_0 min(c^2, 1), with two consequences:
 
-All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for the concentration is
-followed sample by sample, that for the noise is computed there, at the price of a few logarithms for each grid point
-and sample, or cell seen.
+* Less noise than expected (c < 1): the spread of mean rewards, beta_0 / (lambda_0 (alpha_0 - 1)), stays what the prior
+  says. Rewards that were seen tell how noisy rewards are, not how large the unseen ones are; an agent that confuses the
+  two stops looking for them.
+* More noise than expected (c > 1): the prior counts as many observations as before.
+
+The mean mu_0, which all cells share, is learned too, with a pull worth `MEAN_PULL` cells: where every step costs 1,
+what was never tried is expected to cost about as much.
+
+All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
+sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from steering.cli.common import (
     system_error,
     visible,
 )
-from steering.errors import DiskFull, NoCacheWarning, SteeringError, Unreachable
+from steering.errors import DiskFull, SteeringError, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
@@ -86,12 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @contextlib.contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Say in one line that nothing can be kept for the next start; all other warnings are shown as usual."""
+    """Say warnings of the package in one line; all others are shown as usual."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, NoCacheWarning):
+            if category.__module__.partition(".")[0] == PROGRAM:
                 print(visible(f"warning: {message}"), file=sys.stderr)
             else:
                 usual(message, category, *rest, **more)

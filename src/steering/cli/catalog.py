@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from steering.cli.common import JsonFlag, out, print_json
+from steering.cli.common import Imports, JsonFlag, import_modules, out, print_json
 from steering.errors import unknown_name
 from steering.spec import describe_value
 
@@ -43,6 +44,7 @@ def envs(
     name: Annotated[
         str | None, typer.Argument(help="One environment: explain its parameters.", autocompletion=complete_env)
     ] = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List the environments, their parameters and defaults.
@@ -52,9 +54,12 @@ def envs(
     steering envs
 
     steering envs deepsea
+
+    steering envs maze --import mine          (your own, in mine.py)
     """
     from steering.envs import list_envs
 
+    import_modules(imports)
     rows = [{"name": r.name, "parameters": r.parameters, "summary": r.summary} for r in list_envs()]
     if name is not None:
         rows = [_chosen(rows, name, "environment")]
@@ -73,6 +78,7 @@ def agents(
     name: Annotated[
         str | None, typer.Argument(help="One agent: explain its options.", autocompletion=complete_agent)
     ] = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List the agents, their options and defaults.
@@ -82,9 +88,12 @@ def agents(
     steering agents
 
     steering agents ids
+
+    steering agents mine --import mine          (your own, in mine.py)
     """
     from steering.agents import list_agents
 
+    import_modules(imports)
     rows = list_agents()
     if name is not None:
         rows = [_chosen(rows, name, "agent")]
@@ -131,7 +140,7 @@ def _explain(row: dict[str, Any], arguments: str, documentation: list[str]) -> N
 
 def _env_documentation(name: str) -> list[str]:
     from steering.envs import from_gym
-    from steering.envs.registry import ENTRIES
+    from steering.envs.entries import ENTRIES
 
     source = ENTRIES[name].build if name in ENTRIES else from_gym if name == "gym" else None
     return [_parameters(source)] if source is not None else []
@@ -139,9 +148,15 @@ def _env_documentation(name: str) -> list[str]:
 
 def _agent_documentation(name: str) -> list[str]:
     """Meaning of the options, the agent's own first, then those that it shares with others."""
+    from steering.agents.options import option_docs
     from steering.agents.registry import AGENTS
 
-    return [_parameters(kind) for kind in AGENTS[name][1].__mro__[:-1] if "Attributes" in (inspect.getdoc(kind) or "")]
+    options = AGENTS[name].options
+    if options is None:
+        return []
+    texts = option_docs(options)
+    explained = [f"{option}\n{textwrap.indent(text, '    ')}" for option, text in texts.items() if text]
+    return ["\n".join(explained)]
 
 
 def _parameters(documented: Any) -> str:

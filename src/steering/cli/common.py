@@ -63,6 +63,22 @@ def place(text: str) -> Path:
     return Path(text)
 
 
+Imports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import", help="Module that registers your agents or environments, here or installed; repeat for more."
+    ),
+]
+
+
+def import_modules(names: list[str] | None) -> None:
+    """Import what `--import` names; the current folder is searched too."""
+    if names:
+        from steering._modules import import_all
+
+        import_all(names)
+
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]
 
 

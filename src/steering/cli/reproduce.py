@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
+from steering.cli.sweep import Display
 from steering.errors import InvalidOption
-from steering.paper.names import ALL, NAMES
+from steering.paper.contents import ALIASES, ALL, NAMES, resolve
 
-PLAIN_SECONDS = 15.0
+if TYPE_CHECKING:
+    from steering.paper.run import Reproduction
+
 OUT = "results/reproduction"
 
 
@@ -23,13 +26,17 @@ def register(app: typer.Typer) -> None:
 
 
 def _complete(text: str) -> list[str]:
-    return [name for name in (ALL, *NAMES) if name.startswith(text)]
+    return [name for name in (ALL, *NAMES, *ALIASES) if name.startswith(text)]
 
 
 def reproduce_command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help=f"Figures: {ALL}, or some of {', '.join(NAMES)}.", autocompletion=_complete),
+        typer.Argument(
+            help=f"Figures: {ALL}, or some of {', '.join(NAMES)}; names of the paper are known too: "
+            f"{', '.join(ALIASES)}.",
+            autocompletion=_complete,
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="4 to 6 seeds, minutes on two cores (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="30 seeds; 7 to 9 minutes on two cores.")] = False,
@@ -47,6 +54,10 @@ def reproduce_command(
         int | None,
         typer.Option("--workers", "-w", min=0, help="Local processes (default: all cores); 0: in this process."),
     ] = None,
+    again: Annotated[
+        Path | None,
+        typer.Option("--verdicts", metavar="DIR", help="Only judge the claims again, from the tables in DIR/data."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Reproduce the paper: run what is missing, draw every figure, judge every claim, write a report.
@@ -55,18 +66,21 @@ def reproduce_command(
 
     steering reproduce all --quick
 
-    steering reproduce regret prior_belief --out results/two-figures
+    steering reproduce regret fig6 --out results/two-figures
 
     steering reproduce all --full
+
+    steering reproduce --verdicts results/reproduction-full
 
     Interrupt it whenever you like and start the same command again: finished runs are kept. Figures that the directory
     has already stay in the report; a directory holds one size.
     """
     if quick and full:
         raise InvalidOption("--quick and --full exclude each other; give one of them.")
-    from steering.paper.plan import chosen
-
-    chosen(names or [])
+    if again is not None:
+        _judge_again(again, as_json)
+        return
+    resolve(names or [])
     from steering.paper.run import reproduce
     from steering.paper.scale import FULL, QUICK
 
@@ -74,7 +88,7 @@ def reproduce_command(
     directory = out_dir or Path(f"{OUT}-{scale.name}")
     began = time.monotonic()
     try:
-        with _Display() as display:
+        with Display() as display:
             result = reproduce(
                 names or [],
                 directory,
@@ -87,8 +101,7 @@ def reproduce_command(
         print(f"interrupted; finished runs are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
-        verdicts = {claim.name: str(claim.verdict) for claim in result.claims}
-        print_json({"report": str(result.report), "summary": result.summary(), "verdicts": verdicts})
+        _print_verdicts(result)
         return
     figures = sum(len(part.figures) for part in result.chapters)
     out.print(f"{plural(figures, 'figure')} in {time.monotonic() - began:.0f} s", highlight=False)
@@ -97,26 +110,21 @@ def reproduce_command(
     out.print(f"report: {result.report}", highlight=False, soft_wrap=True)
 
 
-class _Display:
-    """Progress of the runs: a bar for people, a plain line now and then where there is no terminal."""
+def _judge_again(directory: Path, as_json: bool) -> None:
+    """Verdicts of a finished reproduction from its published tables, and whether they are those that it has."""
+    from steering.paper.run import changed, verdicts
 
-    def __enter__(self) -> _Display:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    result = verdicts(directory)
+    if as_json:
+        _print_verdicts(result)
+        return
+    for line in result.summary():
+        out.print(line, highlight=False, soft_wrap=True)
+    different = changed(result)
+    words = f"not as in numbers.json: {', '.join(different)}" if different else "all as in numbers.json"
+    out.print(f"judged again from {directory / 'data'}: {words}", highlight=False, soft_wrap=True)
 
-        columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=err, disable=not err.is_terminal)
-        self._task = self._bar.add_task("runs", total=None)
-        self._last = 0.0
-        self._bar.__enter__()
-        return self
 
-    def __exit__(self, *details: Any) -> None:
-        self._bar.__exit__(*details)
-
-    def show(self, report: Any) -> None:
-        """Show the state of the sweep."""
-        self._bar.update(self._task, total=report.cells, completed=report.done)
-        now = time.monotonic()
-        if not err.is_terminal and (now - self._last > PLAIN_SECONDS or report.complete):
-            self._last = now
-            print(f"{report.done} of {report.cells} runs done", file=sys.stderr)
+def _print_verdicts(result: Reproduction) -> None:
+    verdicts = {claim.name: str(claim.verdict) for claim in result.claims}
+    print_json({"report": str(result.report), "summary": result.summary(), "verdicts": verdicts})

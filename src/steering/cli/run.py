@@ -14,8 +14,10 @@ from rich.table import Table
 from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import (
     EXIT_INTERRUPTED,
+    Imports,
     JsonFlag,
     err,
+    import_modules,
     out,
     place,
     plural,
@@ -53,6 +55,7 @@ def run_command(
             "--out", "-o", help="Write finals.csv, curves.csv, settings.json and regret.png here.", parser=place
         ),
     ] = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run agents on an environment and compare their regret.
@@ -65,6 +68,8 @@ def run_command(
 
     steering run gym:FrozenLake-v1 -a psrl -a q_learning --json
 
+    steering run deepsea:8 -a psrl -a mine:bonus=0.2 --import mine          (your own agent, in mine.py)
+
     Ctrl-C stops; runs that are finished are reported and written.
     """
     from steering.agents import make_agent
@@ -72,6 +77,7 @@ def run_command(
     from steering.runs.runner import refuse_too_long
     from steering.runs.seeds import checked_seeds
 
+    import_modules(imports)
     environment = make_env(env)
     _refuse_without_choice(environment)
     learners = [make_agent(text) for text in agent]

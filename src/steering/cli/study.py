@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, out, place, print_json
+from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
-from steering.errors import unknown_name
-
-STUDIES = ("default", "ladder")
+from steering.paper.contents import STUDIES
 
 
 def register(app: typer.Typer) -> None:
@@ -22,12 +20,13 @@ def register(app: typer.Typer) -> None:
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="Which study: default or ladder.")],
+    name: Annotated[str, typer.Argument(help=f"Which study: {' or '.join(STUDIES)}.")],
     out_dir: Annotated[
         Path, typer.Option("--out", "-o", help="Directory of the study; start again to continue.", parser=place)
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
     workers: Workers = None,
+    imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare STEERING's default with every baseline at its best setting, and say where it is better, tied or worse.
@@ -38,49 +37,19 @@ def study(
     written into the directory; the runs themselves are kept in it too, so the same command continues after an
     interruption.
     """
-    if name not in STUDIES:
-        raise unknown_name("study", name, STUDIES)
+    from steering.paper.study import run_study
+
+    import_modules(imports)
+    began = time.monotonic()
     try:
-        (_default if name == "default" else _ladder)(out_dir, quick, workers, as_json)
+        with Display() as display:
+            found = run_study(name, out_dir, quick=quick, workers=workers, watch=display.show)
     except KeyboardInterrupt:
         print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-
-
-def _default(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
-    from steering.paper.studies import compare, default_design, run_study
-    from steering.paper.studies.page import write_study
-    from steering.paper.studies.verdicts import VERDICTS
-
-    began = time.monotonic()
-    design = default_design(quick=quick)
-    with Display() as display:
-        finals, _ = run_study(design, out_dir, workers=workers, watch=display.show)
-    table = compare(finals)
-    written = write_study(design, finals, table, out_dir)
-    counts = table["verdict"].value_counts()
     if as_json:
-        known = {str(verdict): int(count) for verdict, count in counts.items()}
-        print_json({"verdicts": known, "rows": table.to_dict("records"), "files": [str(path) for path in written]})
+        print_json(found.plain())
         return
-    for verdict in VERDICTS:
-        out.print(f"{verdict}: {counts.get(verdict, 0)} of {len(table)} comparisons", highlight=False)
-    for path in written:
-        out.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    for line in (*found.summary, *(f"wrote {path}" for path in found.files)):
+        out.print(line, soft_wrap=True, highlight=False)
     out.print(f"took {clock(time.monotonic() - began)}", highlight=False)
-
-
-def _ladder(out_dir: Path, quick: bool, workers: int | None, as_json: bool) -> None:
-    from steering._files import write_atomically
-    from steering.paper.studies import ladder
-
-    cells = ladder.CELLS[:1] if quick else ladder.CELLS
-    with Display() as display:
-        table = ladder.run_ladder(out_dir / "runs", cells=cells, workers=workers, watch=display.show)
-    text = ladder.markdown(table)
-    write_atomically(out_dir / "ladder.md", text.encode())
-    write_atomically(out_dir / "ladder.csv", table.round(4).to_csv(index=False).encode())
-    if as_json:
-        print_json(table.to_dict("records"))
-    else:
-        out.print(text, soft_wrap=True, highlight=False)

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,14 +18,17 @@ from rich.table import Table
 from steering.cli.common import (
     EXIT_CELLS_FAILED,
     EXIT_INTERRUPTED,
+    Imports,
     JsonFlag,
     err,
+    import_modules,
     out,
     place,
     plural,
     print_json,
     visible,
 )
+from steering.errors import Unreachable
 
 if TYPE_CHECKING:
     from steering.sweeps.engine import Report
@@ -42,14 +45,13 @@ Scheduler = Annotated[
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", help="Seconds that one cell may take [3600].")]
 MemoryLimit = Annotated[int | None, typer.Option("--memory-limit", help="Megabytes that one cell may take.")]
 Retries = Annotated[int, typer.Option("--retries", help="How often a failed cell is tried again.")]
-Imports = Annotated[
-    list[str] | None, typer.Option("--import", help="Module that registers your environments; repeat for more.")
-]
 Directory = Annotated[Path, typer.Argument(help="Results directory.", parser=place)]
-ShardText = Annotated[
+PartText = Annotated[
     str | None,
-    typer.Option("--shard", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
+    typer.Option("--part", help="Run part i/n; 'auto/n' (SLURM array, Kubernetes) reads the index."),
 ]
+OldPartText = Annotated[str | None, typer.Option("--shard", hidden=True)]
+"""The name of ``--part`` before a shard was only a file of the store."""
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +69,8 @@ def sweep_command(
     workers: Workers = None,
     scheduler: Scheduler = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cells and estimated time; run nothing.")] = False,
-    shard: ShardText = None,
+    part: PartText = None,
+    old_part: OldPartText = None,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     retries: Retries = 2,
@@ -82,26 +85,26 @@ def sweep_command(
 
     steering sweep examples/sweeps/deepsea.toml --out results/deepsea --workers 8
 
-    steering sweep sweep.toml --out results/big --shard 3/16          (one job of an array)
+    steering sweep sweep.toml --out results/big --part 3/16           (one job of an array)
 
     steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
 
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
     1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
     """
-    from steering.sweeps.cells import parse_shard
-    from steering.sweeps.imports import import_all
+    from steering.sweeps.cells import parse_part
     from steering.sweeps.sweep_file import read_sweep
 
-    import_all(imports or ())
+    import_modules(imports)
     wanted = read_sweep(file)
-    part = parse_shard(shard, os.environ) if shard is not None else None
+    part_text = part if part is not None else old_part
+    mine = parse_part(part_text, os.environ) if part_text is not None else None
     if dry_run:
-        _dry_run(wanted, part, out_dir, workers, as_json)
+        _dry_run(wanted, mine, out_dir, workers, as_json)
         return
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
-    _run(wanted, out_dir, as_json, **options, **({"shard": part} if part else {}))
+    _run(wanted, out_dir, as_json, **options, **({"part": mine} if mine else {}))
 
 
 def retry(
@@ -117,15 +120,20 @@ def retry(
     """Run the failed cells of a results directory again, and whatever else is missing.
 
     Example: steering retry results/deepsea --memory-limit 4000
+
+    Modules that the sweep was started with (--import) are imported again.
     """
-    from steering.sweeps.imports import import_all
     from steering.sweeps.store.directory import Store
+    from steering.sweeps.store.plans import read_imports
     from steering.sweeps.sweep_file import saved_sweep
 
-    import_all(imports or ())
+    import_modules(imports)
     store = Store(directory)
-    wanted = saved_sweep(store.read_sweep(), str(store.sweep_file))
-    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
+    known = store.read_sweep()
+    modules = list(dict.fromkeys([*(imports or ()), *read_imports(known)]))
+    import_modules(modules)
+    wanted = saved_sweep(known, str(store.sweep_file))
+    options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": modules}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
     _run(wanted, directory, as_json, retry_failed=True, **options)
 
@@ -152,6 +160,10 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
     for one in now["failures"][:20]:
         where = f"{one['environment']}, {one['agent']}, seed {one['seed']}"
         out.print(f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", soft_wrap=True)
+    if now["older"]:
+        out.print(f"older code: {plural(now['older'], 'cell')} of the same agents and environments are kept too")
+    for sentence in now["edited"]:
+        out.print(f"{sentence}.", soft_wrap=True, highlight=False)
     for name, reason in now["problems"][:20]:
         out.print(f"not a whole shard: {name}: {reason}", soft_wrap=True)
     if len(now["versions"]) > 1:
@@ -159,20 +171,25 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
 
 
 def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
-    from steering.sweeps.cells import Shard
+    from steering.sweeps.cells import Part
+    from steering.sweeps.codes import Older
     from steering.sweeps.estimate import estimate_seconds
     from steering.sweeps.store.directory import Store
 
     done: set[bytes] = set()
     failed: set[bytes] = set()
+    older = None
     if (directory / "shards").is_dir():
         store = Store(directory)
         done = store.scan().keys
         failed = store.failures().keys() - done
-    part = part or Shard()
+        older = Older(store, wanted.plan)
+    part = part or Part()
     mine = [(i, key) for i, key in enumerate(wanted.plan.keys()) if i in part]
     pending = [i for i, key in mine if key not in done and key not in failed]
     quarantined = sum(key in failed for _, key in mine)
+    groups = [wanted.plan.locate(i) for i in pending]
+    anew = older.reasons((wanted.plan.groups[number], seed) for number, seed in groups) if older is not None else []
     cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
     seconds, unknown = estimate_seconds(wanted.plan, pending)
     rows = [
@@ -185,8 +202,12 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
         for g in wanted.plan.groups
     ]
     if as_json:
-        known = {"cells": len(mine), "done": len(mine) - len(pending) - quarantined, "failed": quarantined}
-        known |= {"pending": len(pending), "workers": cores, "failed_trials": len(unknown)}
+        known: dict[str, Any] = {
+            "cells": len(mine),
+            "done": len(mine) - len(pending) - quarantined,
+            "failed": quarantined,
+        }
+        known |= {"pending": len(pending), "workers": cores, "failed_trials": len(unknown), "anew": anew}
         print_json({**known, "seconds": seconds / cores, "groups": rows})
         return
     table = Table("environment", "agent", "steps", "seeds", title=wanted.name or "sweep", title_justify="left")
@@ -198,6 +219,8 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     held = f", {quarantined} failed before (steering retry runs them)" if quarantined else ""
     count = f"{len(mine)} cells, {len(mine) - len(pending) - quarantined} done{held}, {len(pending)} to run"
     out.print(f"{count}: about {clock(seconds / cores)} on {plural(cores, 'worker')}.", soft_wrap=True)
+    for reason in anew:
+        out.print(f"{reason}.", soft_wrap=True, highlight=False)
     for where, message in unknown[:5]:
         out.print(f"a trial of {where} failed, so its time is a guess: {message}", soft_wrap=True)
 
@@ -210,13 +233,33 @@ def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     try:
         with warnings.catch_warnings(), Display() as display:
             warnings.showwarning = _one_line
-            report = sweep(wanted, directory, watch=display.show, **options)
+            report = sweep(wanted, directory, watch=_Telling(display.show), **options)
     except KeyboardInterrupt:
         print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    _summary(report, time.monotonic() - began, as_json, options.get("imports", ()))
+    _summary(report, time.monotonic() - began, as_json)
+    if report.pending:
+        raise Unreachable(
+            f"{plural(report.pending, 'cell')} were run and handed to {directory}, but are not found there; see "
+            f"steering status {directory}, and start the same command again."
+        )
     if report.failed:
         raise typer.Exit(EXIT_CELLS_FAILED)
+
+
+class _Telling:
+    """Shows progress, and first of all why cells that the directory seems to have are run."""
+
+    def __init__(self, show: Callable[[Report], None]) -> None:
+        self._show = show
+        self._told = False
+
+    def __call__(self, report: Report) -> None:
+        if not self._told:
+            self._told = True
+            for reason in report.anew:
+                err.print(f"{reason}.", soft_wrap=True, highlight=False)
+        self._show(report)
 
 
 def _one_line(message: Warning | str, category: object, filename: str, lineno: int, *rest: Any, **more: Any) -> None:
@@ -227,9 +270,9 @@ def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _summary(report: Report, seconds: float, as_json: bool, imports: Sequence[str]) -> None:
+def _summary(report: Report, seconds: float, as_json: bool) -> None:
     if as_json:
-        known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending")}
+        known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending", "anew")}
         print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
         return
     text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {clock(seconds)}"
@@ -239,7 +282,7 @@ def _summary(report: Report, seconds: float, as_json: bool, imports: Sequence[st
     for key, message in list(report.failed.items())[:20]:
         out.print(f"failed: {key}: {message}", soft_wrap=True)
     if report.failed:
-        again = shlex.join(["steering", "retry", str(report.directory), *(f"--import={name}" for name in imports)])
+        again = shlex.join(["steering", "retry", str(report.directory)])
         out.print(
             f"failed cells are described in {report.directory / 'failed'}; try again with: {again}", soft_wrap=True
         )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from steering.envs.base import Environment
     from steering.envs.chain import dearden_chain
     from steering.envs.deepsea import deep_sea
+    from steering.envs.entries import register_env
     from steering.envs.griddeepsea import grid_deep_sea
     from steering.envs.gym_env import TabularEnv
     from steering.envs.gym_import import estimate_mdp, from_gym
@@ -40,6 +41,7 @@ _HOMES = {
     "make_env": "steering.envs.registry",
     "prior_mdp": "steering.envs.priormdp",
     "register_all": "steering.envs.registration",
+    "register_env": "steering.envs.entries",
     "river_swim": "steering.envs.riverswim",
     "sample_prior_mdp": "steering.envs.priormdp",
     "wide_narrow": "steering.envs.widenarrow",
@@ -62,6 +64,7 @@ __all__ = [
     "make_env",
     "prior_mdp",
     "register_all",
+    "register_env",
     "river_swim",
     "sample_prior_mdp",
     "wide_narrow",

@@ -1,15 +1,12 @@
 """A `TabularMDP` as a Gymnasium environment, and the registration of all environments of this package.
 
-After ``import steering``: ``gymnasium.make("steering/DeepSea-v0", n=15)``. Observations are state numbers,
-``info`` has
-``"action_mask"`` (int8, as ``action_space.sample`` takes it). In the continuing setting an episode never
-ends; with a
+After ``import steering``: ``gymnasium.make("steering/DeepSea-v0", n=15)``. Observations are state numbers; ``info`` has
+``"action_mask"`` (int8, as ``action_space.sample`` takes it). In the continuing setting an episode never ends; with a
 horizon H it is truncated after H steps.
 
-Gymnasium has no way to declare that an action is not allowed in some state and its tools sample all actions.
-So an
-action that is not allowed leaves the state as it is, pays 0 and sets ``info["disallowed"]``; with
-``disallowed="error"`` it is refused. Agents of this package use the mask and never take one.
+Gymnasium cannot declare that an action is not allowed in some state, and its tools sample all actions. So an action
+that is not allowed leaves the state as it is, pays 0 and sets ``info["disallowed"]``; with ``disallowed="error"`` it is
+refused. Agents of this package use the mask and never take one.
 """
 
 from __future__ import annotations

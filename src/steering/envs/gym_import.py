@@ -1,10 +1,8 @@
 """Any Gymnasium environment with `Discrete` spaces as an `Environment`.
 
-If the environment exposes its table (``env.unwrapped.P``, as FrozenLake, CliffWalking and Taxi do), the MDP
-is exact.
-If not, agents can step it live (`steering.envs.live`), or ``estimate=N`` estimates the table from N random
-steps. How
-termination is read is written in `steering.envs.tables`. Time limits are not part of a table.
+If the environment exposes its table (``env.unwrapped.P``, as FrozenLake, CliffWalking and Taxi do), the MDP is exact.
+If not, agents can step it live (`steering.envs.live`), or ``estimate=N`` estimates the table from N random steps.
+`steering.envs.tables` says how termination is read. Time limits are not part of a table.
 """
 
 from __future__ import annotations
@@ -95,8 +93,7 @@ def from_gym(
 def exact_mdp(env: gymnasium.Env[Any, Any], *, episodic: bool = False) -> TabularMDP | None:
     """Return the MDP of an environment that states it, else None.
 
-    The start distribution is ``initial_state_distrib`` where there is one, else the frequencies in
-    `START_RESETS`
+    The start distribution is ``initial_state_distrib`` where there is one, else the frequencies in `START_RESETS`
     resets seeded with 0 (exact if every reset gives the same state).
     """
     n_states, n_actions = discrete_sizes(env)
@@ -120,10 +117,8 @@ def estimate_mdp(
 ) -> TabularMDP:
     """Estimate an MDP from uniformly random actions.
 
-    Probabilities are relative frequencies, rewards have the mean and the (maximum likelihood) standard
-    deviation of
-    those seen on each (s, a, s'). A pair (s, a) that was never tried stays where it is with reward 0. The
-    start
+    Probabilities are relative frequencies; rewards have the mean and the (maximum likelihood) standard deviation of
+    those seen on each (s, a, s'). A pair (s, a) that was never tried stays where it is with reward 0. The start
     distribution is that of the resets seen.
 
     Parameters

@@ -1,14 +1,10 @@
 """Step a Gymnasium environment directly, with the same meaning of termination as the tables have.
 
-* Termination: the terminal state is returned like any other. In the continuing setting the following step,
-whatever the
-  action, returns to a fresh start state with reward 0; in the episodic setting it stays there with reward 0
-  until `reset`.
-* Truncation (a time limit) is not part of the dynamics. In the continuing setting the transition counts,
-then the
-  environment is reset behind the scenes: `step` says so with ``restarted=True`` and `state` is the fresh
-  start state; the
-  jump there is not a transition to learn from. In the episodic setting nothing more happens until `reset`.
+* Termination. The terminal state is returned like any other. The step after it, whatever the action, pays 0: in the
+  continuing setting it returns to a fresh start state, in the episodic setting it stays there until `reset`.
+* Truncation (a time limit) is not part of the dynamics. In the continuing setting the transition counts, and then the
+  environment is reset behind the scenes: `step` says ``restarted=True``, `state` is the fresh start state, and the jump
+  there is not a transition to learn from. In the episodic setting nothing more happens until `reset`.
 """
 
 from __future__ import annotations

@@ -19,3 +19,8 @@ GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "garnet": ("Garnet", {"n_states": 20, "n_actions": 3, "branches": 3}),
 }
 """Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""
+
+
+def gym_name(name: str) -> str:
+    """Name in Gymnasium of an environment that was registered: ``my_maze`` is ``MyMaze``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))

@@ -12,24 +12,30 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from steering.envs.names import GYM_NAMES
+from steering.envs.names import GYM_NAMES, gym_name
 
 if TYPE_CHECKING:
     from steering.envs.gym_env import TabularEnv
 
 
 def register_all() -> list[str]:
-    """Register every environment with Gymnasium (again does no harm) and return the ids."""
+    """Register every environment of the package and of installed plug-ins with Gymnasium, and return the ids."""
+    from steering import _plugins
+
+    own = (name for name in _plugins.names_of("steering.envs") if name.isidentifier())
+    return [register_name(name) for name in (*GYM_NAMES, *own)]
+
+
+def register_name(name: str) -> str:
+    """Register one environment with Gymnasium, by its name alone, and return its id."""
     import gymnasium
 
-    ids = []
-    for name, (gym_name, example) in GYM_NAMES.items():
-        env_id = f"steering/{gym_name}-v0"
-        ids.append(env_id)
-        if env_id not in gymnasium.registry:
-            entry_point = "steering.envs.registration:tabular_env"
-            gymnasium.register(env_id, entry_point=entry_point, kwargs={"name": name, **example})
-    return ids
+    known, example = GYM_NAMES.get(name) or (gym_name(name), {})
+    env_id = f"steering/{known}-v0"
+    if env_id not in gymnasium.registry:
+        entry_point = "steering.envs.registration:tabular_env"
+        gymnasium.register(env_id, entry_point=entry_point, kwargs={"name": name, **example})
+    return env_id
 
 
 def register_on_import() -> None:

@@ -1,18 +1,15 @@
-"""Environments by name: ``make_env("deepsea:15")``, and how to add one.
+"""Environments by name: ``make_env("deepsea:15")``.
 
-An environment is a function that returns a `TabularMDP`, in a file of its own, one line in `ENTRIES` here and one in
-`steering.envs.names`: its parameters, their defaults and its summary are read from the function. Positional parameters
-may be given as values (``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments.
+What there is by name is in `steering.envs.entries`, your own included. Positional parameters may be given as values
+(``deepsea:15``), all of them as options (``deepsea:n=15``), as text or as keyword arguments.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,75 +18,12 @@ import numpy as np
 
 from steering import spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
-from steering.envs.chain import dearden_chain
-from steering.envs.deepsea import deep_sea
-from steering.envs.garnet import garnet
-from steering.envs.griddeepsea import grid_deep_sea
-from steering.envs.grids import long_discount
+from steering.envs.entries import ENTRIES, Entry, find_entry, load_plugins
 from steering.envs.gym_import import from_gym
-from steering.envs.lazychain import lazy_chain
-from steering.envs.lock import combination_lock
-from steering.envs.loop import dearden_loop
-from steering.envs.maze import maze
 from steering.envs.names import GYM_NAMES
-from steering.envs.priormdp import prior_mdp
-from steering.envs.riverswim import river_swim
-from steering.envs.rooms import rooms
-from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnknownName, UnsupportedEnvironment, unknown_name
 from steering.mdp import io
 from steering.mdp.tabular import TabularMDP
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One registered environment.
-
-    Parameters
-    ----------
-    build
-        Returns the MDP; its signature and docstring are the documentation of the environment.
-    always
-        Keyword parameters written in the canonical name even at their default.
-    settings
-        Settings that differ from the usual ones, from the MDP.
-    """
-
-    build: Callable[..., TabularMDP]
-    always: tuple[str, ...] = ()
-    settings: Callable[[TabularMDP], dict[str, Any]] = lambda mdp: {}
-
-    @cached_property
-    def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the constructor by name."""
-        return inspect.signature(self.build).parameters
-
-    @cached_property
-    def positional(self) -> list[str]:
-        """Names of the parameters that may be given as plain values, in order."""
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return [name for name, p in self.parameters.items() if p.kind is kind]
-
-    @property
-    def summary(self) -> str:
-        """One line: what the environment is."""
-        return (inspect.getdoc(self.build) or "").partition("\n")[0]
-
-
-ENTRIES: dict[str, Entry] = {
-    "deepsea": Entry(deep_sea),
-    "widenarrow": Entry(wide_narrow, settings=lambda mdp: {"replan_every": mdp.n_states}),
-    "priormdp": Entry(prior_mdp, always=("seed",)),
-    "riverswim": Entry(river_swim),
-    "griddeepsea": Entry(grid_deep_sea, settings=lambda mdp: {"horizon": math.isqrt(mdp.n_states)}),
-    "chain": Entry(dearden_chain),
-    "loop": Entry(dearden_loop),
-    "lazychain": Entry(lazy_chain, settings=lambda mdp: {"discount": 0.999}),
-    "lock": Entry(combination_lock),
-    "maze": Entry(maze, always=("seed",), settings=long_discount),
-    "rooms": Entry(rooms, always=("seed",), settings=long_discount),
-    "garnet": Entry(garnet, always=("seed",)),
-}
 
 
 @dataclass(frozen=True)
@@ -103,6 +37,7 @@ class EnvInfo:
 
 def list_envs() -> list[EnvInfo]:
     """List the environments that `make_env` knows, with parameters and a one-line summary."""
+    load_plugins()
     infos = [EnvInfo(name, _parameter_text(entry), entry.summary) for name, entry in ENTRIES.items()]
     infos.append(EnvInfo("gym", "ID, estimate=none, ...", "Any Gymnasium environment with Discrete spaces."))
     infos.append(EnvInfo("file", "PATH", "An MDP saved as .npz or .json."))
@@ -150,13 +85,11 @@ def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **op
         return _from_gym_text(env, values, options)
     if kind == "mdp":
         raise UnknownName(f"'{env}' names an MDP that was given as an object; save it and write file:PATH.")
-    if name not in ENTRIES:
-        raise unknown_name("environment", name, [*ENTRIES, "gym", "file"])
     return _from_entry(name, values, options)
 
 
 def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
-    entry = ENTRIES[name]
+    entry = find_entry(name)
     if len(values) > len(entry.positional):
         raise InvalidOption(
             f"{name} takes {len(entry.positional)} plain value(s) ({', '.join(entry.positional)}), "
@@ -172,8 +105,8 @@ def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) ->
         if parameter.default is not inspect.Parameter.empty:
             arguments.setdefault(key, parameter.default)
         elif key not in arguments:
-            raise InvalidOption(f"{name} needs {key}; write for example {_example(name)}.")
-    mdp = entry.build(**arguments)
+            raise InvalidOption(f"{name} needs {key}; write for example {_example(name, entry)}.")
+    mdp = entry.make(name, arguments)
     written = {
         key: _plain(arguments[key])
         for key, parameter in entry.parameters.items()
@@ -241,7 +174,7 @@ def _changed(env: Environment, options: dict[str, Any]) -> Environment:
         name, values, given = spec.parse(env.name)
         if kind == "gym":
             return _from_gym_text(env.name, values, {**given, **options})
-        positional = dict(zip(ENTRIES[name].positional, values, strict=False))
+        positional = dict(zip(find_entry(name).positional, values, strict=False))
         return _from_entry(name, [], {**positional, **given, **options})
     _refuse_unknown(f"'{env.name}'", options, SETTINGS)
     if env.make_gym is not None and env.mdp is not None and "horizon" in options:
@@ -289,7 +222,10 @@ def _parameter_text(entry: Entry) -> str:
     return ", ".join(parts)
 
 
-def _example(name: str) -> str:
+def _example(name: str, entry: Entry) -> str:
+    if name not in GYM_NAMES:
+        needed = [key for key, one in entry.parameters.items() if one.default is inspect.Parameter.empty]
+        return spec.describe(name, [], dict.fromkeys(needed, "..."))
     return spec.describe(name, list(GYM_NAMES[name][1].values()), {})
 
 

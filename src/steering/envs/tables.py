@@ -1,19 +1,15 @@
 """From a list of outcomes to a `TabularMDP`: what termination means, once for tables and estimates alike.
 
-An outcome of (s, a) is: with probability p the next state is s', the reward has mean m and variance v, and
-the episode
-is over (terminated) or not. Gymnasium ends an episode there; an MDP has to say what comes next:
+An outcome of (s, a) says: with probability p the next state is s', the reward has mean m and variance v, and the
+episode is over (terminated) or not. Gymnasium ends an episode there; an MDP has to say what comes next:
 
-* continuing: from a terminal state every action leads to the start distribution with reward 0, so that a
-reset takes one
-  step;
+* continuing: every action in a terminal state leads to the start distribution with reward 0, so a reset takes one step;
 * episodic: a terminal state is absorbing with reward 0 until the horizon.
 
-A state is terminal if a terminal outcome enters it and an unfinished episode cannot be in it: it is neither a
-start state nor reached from one by outcomes that are not terminal. A terminal outcome that enters any other
-state leads to one extra state "end" instead, which is terminal. Outcomes that share (s, a, s') are merged: p
-adds
-up, m and v become the mean and variance of the mixture.
+A state is terminal if a terminal outcome enters it and no unfinished episode can be in it. An unfinished episode can be
+in every start state, and in every state that is reached from one by outcomes that are not terminal. A terminal outcome
+that enters such a state leads to one extra state "end" instead, which is terminal. Outcomes that share (s, a, s') are
+merged: p adds up, m and v become the mean and variance of the mixture.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 """Save and load a `TabularMDP`: ``.npz`` (compact) or ``.json`` (readable), both exact to the bit.
 
-``.npz`` is a zip of ``.npy`` members: `schema`, `version`, `P`, `reward_mean`, `reward_std`, `mask`, `start`
-and the
-names as fixed-width text. Nothing is ever unpickled. ``.json`` is an object with the same keys; numbers are
-written with
-the 17 digits that give the same double back. A JSON file written by hand may leave out what `TabularMDP` has
-defaults for.
+``.npz`` is a zip of ``.npy`` members: `schema`, `version`, `P`, `reward_mean`, `reward_std`, `mask`, `start` and the
+names as fixed-width text. Nothing is ever unpickled. ``.json`` is an object with the same keys; numbers have the 17
+digits that give the same double back. A JSON file written by hand may leave out what has a default in `TabularMDP`.
 
-Files are written to a temporary name, flushed to disk and renamed, so a reader sees the old file or the
-whole new one.
-A file from a stranger can do no harm: sizes are compared with limits before anything is allocated, and
-whatever is wrong
-with it becomes one `SteeringError`.
+Files are written to a temporary name, flushed to disk and renamed, so a reader sees the old file or the whole new one.
+A file from a stranger can do no harm: sizes are compared with limits before anything is allocated, and whatever is
+wrong with it becomes one `SteeringError`.
 """
 
 from __future__ import annotations

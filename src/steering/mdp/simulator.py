@@ -22,7 +22,7 @@ from steering.mdp.tabular import TabularMDP
 Tables = tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats, Floats, int]
 Transitions = tuple[Ints, Ints, Floats, Ints]
 """States, actions, rewards, next states."""
-Memory = tuple[Ints, Ints, NDArray[np.bool_], Ints]
+Memory = tuple[Ints, Ints, Ints, Ints]
 """What tells a compiled loop to stop early; see `steering._compiled.simulate`."""
 Loop = Callable[..., tuple[int, int]]
 """Called as loop(state, noise, states, actions, rewards, successors); returns the steps made and the last state."""
@@ -63,7 +63,8 @@ class Noise:
 
 def watch_nothing() -> Memory:
     """A memory that never stops a loop."""
-    return np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.bool_), np.zeros(3, np.int64)
+    nothing = np.zeros((0, 0), np.int64)
+    return nothing, nothing, np.zeros(0, np.int64), np.zeros(4, np.int64)
 
 
 def tables_of(mdp: TabularMDP) -> Tables:

@@ -1,8 +1,8 @@
 """A finite Markov decision process as validated, read-only arrays, dense or sparse behind one interface.
 
-With S states and A actions, ``P[s, a, s']`` is the probability of moving to s' and the reward of that move is drawn
-from a normal distribution with mean ``reward_mean[s, a, s']`` and standard deviation ``reward_std[s, a, s']``.
-``mask[s, a]`` says which actions are allowed; whatever is given for the others is ignored and kept as zero.
+With S states and A actions, ``P[s, a, s']`` is the probability of moving to s'. The reward of that move is drawn from a
+normal distribution with mean ``reward_mean[s, a, s']`` and standard deviation ``reward_std[s, a, s']``. ``mask[s, a]``
+says which actions are allowed; whatever is given for the others is ignored and kept as zero.
 
 **Two forms.** What is given decides: (S, A, S) arrays stay dense, and transitions (a scipy sparse matrix, columns, a
 function of labelled states) stay sparse; `is_sparse` tells. Environments that are built from few transitions choose

@@ -1,32 +1,19 @@
-"""A chapter of the reproduction: one figure of the paper or one group of theory checks, from runs to verdicts."""
+"""What a chapter is: a figure of the paper or a group of theory checks, or a study of ours, from runs to verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from steering.paper.claims.rule import Claim
+from steering.paper.charts import Chart
+from steering.paper.drawing import sheet
+from steering.paper.rule import Claim
 from steering.paper.scale import Block, Scale
 from steering.paper.source import Source
-
-Tables = dict[str, pd.DataFrame]
-Chart = dict[str, Any]
-
-
-def _nothing_needed(scale: Scale) -> list[Block]:
-    return []
-
-
-def _no_claims(source: Source, tables: Tables) -> list[Claim]:
-    return []
-
-
-def _no_charts(tables: Tables, scale: Scale) -> list[Chart]:
-    return []
+from steering.paper.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -40,21 +27,61 @@ class Chapter:
     needs
         The runs that the figure rests on, as blocks of the sweep.
     data
-        Tables that can be checked.
-    figures
-        Drawings of the tables, by file name.
+        Tables that are drawn and that claims are judged by; they are published as CSV files.
     charts
-        Interactive drawings of the tables (see `panels.chart`); without them the report shows the figures.
+        Interactive drawings of the tables (see `charts`); without them the report shows the figures.
+    draw
+        Drawings of the tables for files, by name; the charts side by side, where nothing is given.
     claims
-        Claims of the paper that these runs decide.
+        Claims of the paper that the published tables decide.
     """
 
     name: str
     title: str
     paper: str
     text: str
-    data: Callable[[Source], Tables]
-    figures: Callable[[Tables, Scale], Mapping[str, Figure]]
-    needs: Callable[[Scale], list[Block]] = _nothing_needed
-    charts: Callable[[Tables, Scale], list[Chart]] = _no_charts
-    claims: Callable[[Source, Tables], list[Claim]] = _no_claims
+    data: Callable[[Source, Scale], Tables]
+    needs: Callable[[Scale], list[Block]] = lambda scale: []
+    charts: Callable[[Tables, Scale], list[Chart]] = lambda tables, scale: []
+    draw: Callable[[Tables, Scale], Mapping[str, Figure]] | None = None
+    claims: Callable[[Tables], list[Claim]] = lambda tables: []
+
+    def figures(self, tables: Tables, scale: Scale) -> Mapping[str, Figure]:
+        """Drawings by file name."""
+        return self.draw(tables, scale) if self.draw else {self.name: sheet(*self.charts(tables, scale))}
+
+
+Run = Callable[[str, Sequence[Block], str], Source]
+"""Runs blocks: (name of the sweep, blocks, folder in the directory of the study)."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question of ours: runs of which some depend on others, and an answer that follows from a table of runs.
+
+    Attributes
+    ----------
+    name, title
+        Name on the command line and what is asked.
+    file
+        Name of the files that are written: FILE.csv (the answer), FILE_runs.csv (what it follows from), FILE.md.
+    runs
+        Makes the runs; the table of their scores, a row for each.
+    answer
+        The answer, from the table of runs alone.
+    page
+        Runs and answer as Markdown.
+    summary
+        Lines for the command line.
+    figures
+        Drawings by file name.
+    """
+
+    name: str
+    title: str
+    file: str
+    runs: Callable[[Run, bool], pd.DataFrame]
+    answer: Callable[[pd.DataFrame], pd.DataFrame]
+    page: Callable[[pd.DataFrame, pd.DataFrame], str]
+    summary: Callable[[pd.DataFrame], list[str]]
+    figures: Callable[[pd.DataFrame], Mapping[str, Figure]] = lambda runs: {}

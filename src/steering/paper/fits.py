@@ -17,6 +17,7 @@ positive has no logarithm; such points are left out, and with fewer than `LEAST_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,11 +34,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Effect:
-    """A number with the ends of its 95 % interval."""
+    """A number with the ends of its interval (95 %, unless said otherwise) and how many values it rests on."""
 
     value: float
     low: float
     high: float
+    values: int = 0
 
     @property
     def known(self) -> bool:
@@ -60,6 +62,12 @@ def mean_effect(values: Floats) -> Effect:
     if values.size < 2 or not np.isfinite(values).all():
         return UNKNOWN
     return _around(float(values.mean()), [values])
+
+
+def strata_effect(strata: Sequence[Floats], level: float = LEVEL) -> Effect:
+    """Mean over all runs of several environments, each a stratum of its own."""
+    found = interval_of_mean(strata, level)
+    return Effect(found.mean, found.low, found.high, found.values)
 
 
 def share_effect(successes: NDArray[np.bool_]) -> Effect:
@@ -92,7 +100,7 @@ def exponent(x: Floats, curves: Floats, *, first: float = 0.0) -> Effect:
     first
         Smallest x used: the beginning of a curve is not its growth.
     """
-    kept = _log_spaced(x, first)
+    kept = fit_points(x, first)
     if kept.size < LEAST_POINTS:
         return UNKNOWN
     logs, heights = np.log(x[kept]), curves[:, kept]
@@ -150,8 +158,11 @@ def _line(x: Floats, heights: Floats) -> Floats:
     return slope
 
 
-def _log_spaced(x: Floats, first: float) -> NDArray[np.int64]:
-    """Indices of up to `POINTS` points, evenly spaced in log x."""
+def fit_points(x: Floats, first: float) -> NDArray[np.int64]:
+    """Indices of the up to `POINTS` points that an exponent is fitted to, evenly spaced in log x from `first` on.
+
+    Of these points alone the same are chosen again.
+    """
     allowed = np.flatnonzero((x >= first) & (x > 0))
     if allowed.size <= LEAST_POINTS:
         return allowed.astype(np.int64)

@@ -89,7 +89,7 @@ FULL = Scale(
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the sweep: all its environments with all its agents and seeds."""
+    """All of some environments with all of some agents and seeds, in a sweep."""
 
     environments: tuple[str, ...]
     agents: tuple[str, ...]
@@ -114,6 +114,22 @@ class Block:
                 "extra": list(self.extra),
             },
         }
+
+
+def deepsea(n: int, scale: Scale, options: str = "", agents: tuple[str, ...] = AGENTS) -> Block:
+    """Agents on DeepSea n, with the steps and seeds of most figures."""
+    return Block((f"deepsea:{n}{options}",), agents, scale.steps, tuple(range(scale.seeds)))
+
+
+def prior_environment(S: int, A: int, H: int, i: int) -> str:
+    """The i-th MDP drawn from the agents' prior, in episodes of H steps."""
+    return f"priormdp:{S},{A},seed={i},normal_gamma=(0,4,3,3),horizon={H}"
+
+
+def with_options(agent: str, **options: Any) -> str:
+    """The text of an agent with more options."""
+    parts = [f"{key}={str(value).replace(' ', '')}" for key, value in options.items()]
+    return agent + ("," if ":" in agent else ":") + ",".join(parts) if parts else agent
 
 
 TRACED = ("diagnostics", "value_gap")

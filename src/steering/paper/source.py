@@ -1,29 +1,54 @@
-"""What figures and claims read: finished runs, looked up by the blocks that asked for them.
+"""Runs and how they are read: blocks are run by the sweep engine, and looked up again by the block that asked for them.
 
-A results directory holds the runs of all chapters that were made in it, all of one size. Cells are found by their keys,
-so each figure sees the runs it asked for and nothing else. Rows of one block come in the order environment, seed for
-every agent, so that two agents are paired row by row.
+A results directory may hold other runs too. Cells are found by their keys, taken from the plan of the sweep, so each
+figure sees the runs it asked for and nothing else. Rows of one block come in the order environment, seed for every
+agent, so that two agents are paired row by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from steering._types import Floats, Ints
+from steering.agents import describe_agent, make_agent
+from steering.envs import make_env
 from steering.errors import NotAvailable
-from steering.paper.scale import Block, Scale
-from steering.sweeps.store.load import Results
+from steering.paper.scale import Block
+from steering.sweeps.cells import Group, Plan
+from steering.sweeps.engine import Report, sweep
+from steering.sweeps.store.load import Results, load
 from steering.sweeps.sweep_file import read_sweep
 
 Blocks = Sequence[Block]
+Watch = Callable[[Report], None] | None
 
 SCALARS = ("info_weight", "gain", "regret", "ratio", "value_gap")
 """Diagnostics of a plan that are single numbers."""
+
+
+def run_blocks(
+    name: str, blocks: Blocks, directory: Path, *, workers: int | None = None, watch: Watch = None
+) -> tuple[Source, Report | None]:
+    """Run what is missing of some blocks, each cell once; all of it, or an error. No report where nothing is wanted."""
+    if not blocks:
+        (directory / "shards").mkdir(parents=True, exist_ok=True)
+        return Source(load(directory), Plan([])), None
+    wanted = read_sweep({"name": name, "blocks": [block.description() for block in dict.fromkeys(blocks)]})
+    done = sweep(wanted, directory, workers=workers, watch=watch)
+    if done.failed:
+        key, message = next(iter(done.failed.items()))
+        raise NotAvailable(
+            f"{len(done.failed)} runs failed, the first ({key}) with: {message}; see {directory / 'failed'}, then try "
+            f"again with: steering retry {directory}"
+        )
+    return Source(load(directory), wanted.plan), done
 
 
 @dataclass(frozen=True)
@@ -61,28 +86,33 @@ def stacked(traces: Iterable[Trace], name: str) -> Floats:
 
 
 class Source:
-    """Finished runs of a reproduction; every method takes the blocks of a figure and one agent."""
+    """Finished runs of a sweep; every method takes the blocks of a figure and one agent."""
 
-    def __init__(self, results: Results, scale: Scale) -> None:
+    def __init__(self, results: Results, plan: Plan) -> None:
         self.results = results
-        self.scale = scale
+        self._groups = {_place(group.config): group for group in plan.groups}
 
     @cached_property
-    def _cells(self) -> dict[str, int]:
+    def _rows(self) -> dict[str, int]:
         return {key: row for row, key in enumerate(self.results.finals["key"])}
 
     def cells(self, blocks: Blocks, agent: str) -> list[int]:
         """Row numbers of the cells of an agent, ordered by block, environment and seed."""
         found = []
         for block in blocks:
-            for key in _keys(block, agent):
-                if key not in self._cells:
+            for environment in block.environments:
+                group = self._group(block, environment, agent)
+                keys = [group.key(seed).hex() for seed in block.seeds] if group else [""]
+                if any(key not in self._rows for key in keys):
                     raise NotAvailable(
-                        f"a run of '{agent}' on {', '.join(block.environments)} is missing in "
-                        f"{self.results.directory}; run steering reproduce again."
+                        f"a run of '{agent}' on {environment} is missing in {self.results.directory}; start again."
                     )
-                found.append(self._cells[key])
+                found += [self._rows[key] for key in keys]
         return found
+
+    def _group(self, block: Block, environment: str, agent: str) -> Group | None:
+        known = {"environment": _environment(environment), "agent": canonical(agent)}
+        return self._groups.get(_place({**block.description(), **known}))
 
     def regret(self, blocks: Blocks, agent: str, *, normalised: bool = True) -> Floats:
         """Final realised regret of every run."""
@@ -99,7 +129,7 @@ class Source:
         """Steps and cumulative regret (runs, points); `kind` is "regret" or "expected_regret"."""
         cells = self.cells(blocks, agent)
         table = self.results.curves
-        rows = [_rows(table, self._curve_starts, cell) for cell in cells]
+        rows = [self._rows_of("curves", cell) for cell in cells]
         steps = table["step"].to_numpy()[rows[0]]
         heights = np.array([table[kind].to_numpy()[one] for one in rows])
         if normalised:
@@ -114,7 +144,7 @@ class Source:
         edges = np.linspace(0, block.steps, min(block.windows, block.steps) + 1).round().astype(np.int64)
         found = []
         for cell in self.cells(blocks, agent):
-            rows = _rows(table, self._visit_starts, cell)
+            rows = self._rows_of("visits", cell)
             counts = np.zeros((edges.size - 1, *shape))
             window = np.searchsorted(edges, columns["start"][rows], side="right") - 1
             counts[window, columns["state"][rows], columns["action"][rows]] = columns["visits"][rows]
@@ -128,7 +158,7 @@ class Source:
         steps: Ints = np.empty(0, dtype=np.int64)
         optimal: Floats = np.empty(0)
         for cell in self.cells(blocks, agent):
-            rows = table.iloc[_rows(table, self._posterior_starts, cell)]
+            rows = table.iloc[self._rows_of("posterior", cell)]
             steps = np.unique(rows["step"].to_numpy(dtype=np.int64))
             shape = (steps.size, int(rows["state"].max()) + 1, int(rows["action"].max()) + 1)
             means.append(rows["mean"].to_numpy(dtype=np.float64).reshape(shape))
@@ -144,7 +174,7 @@ class Source:
         information = tables["information"].to_numpy()
         found = []
         for cell in self.cells(blocks, agent):
-            rows, inner = _rows(numbers, self._diagnostic_starts, cell), _rows(tables, self._information_starts, cell)
+            rows, inner = self._rows_of("diagnostics", cell), self._rows_of("information", cell)
             names = kinds[rows]
             fields = {name: values[rows][names == name] for name in SCALARS}
             times = steps[rows][names == SCALARS[0]].astype(np.int64)
@@ -152,38 +182,33 @@ class Source:
             found.append(Trace(plan_times=times, information=information[inner].reshape(shape), **fields))
         return found
 
-    @cached_property
-    def _diagnostic_starts(self) -> Ints:
-        return _starts(self.results.diagnostics, len(self.results.finals))
+    def _rows_of(self, table: str, cell: int) -> slice:
+        """Rows of a cell in a long table, whose rows are ordered by cell."""
+        if table not in self._starts:
+            column: pd.Series[Any] = getattr(self.results, table)["cell"]
+            self._starts[table] = np.searchsorted(column.to_numpy(), np.arange(len(self.results.finals) + 1))
+        starts = self._starts[table]
+        return slice(int(starts[cell]), int(starts[cell + 1]))
 
     @cached_property
-    def _information_starts(self) -> Ints:
-        return _starts(self.results.information, len(self.results.finals))
-
-    @cached_property
-    def _curve_starts(self) -> Ints:
-        return _starts(self.results.curves, len(self.results.finals))
-
-    @cached_property
-    def _visit_starts(self) -> Ints:
-        return _starts(self.results.visits, len(self.results.finals))
-
-    @cached_property
-    def _posterior_starts(self) -> Ints:
-        return _starts(self.results.posterior, len(self.results.finals))
+    def _starts(self) -> dict[str, Any]:
+        return {}
 
 
-@lru_cache(maxsize=4096)
-def _keys(block: Block, agent: str) -> tuple[str, ...]:
-    description = {**block.description(), "agents": [agent]}
-    plan = read_sweep(description).plan
-    return tuple(plan.key(index).hex() for index in range(len(plan)))
+def _place(config: Any) -> tuple[Any, ...]:
+    """What tells the groups of a plan apart, from a configuration or a block's description."""
+    record = config["record"]
+    kept = (record["points"], record["windows"], record["snapshots"], *sorted(record["extra"]))
+    return config["environment"], config["agent"], config["steps"], kept
 
 
-def _starts(table: pd.DataFrame, cells: int) -> Ints:
-    """First row of each cell in a long table, whose rows are ordered by cell."""
-    return np.searchsorted(table["cell"].to_numpy(), np.arange(cells + 1)).astype(np.int64)
+@cache
+def canonical(agent: str) -> str:
+    """The text that a plan has for an agent."""
+    return describe_agent(make_agent(agent))
 
 
-def _rows(table: pd.DataFrame, starts: Ints, cell: int) -> slice:
-    return slice(int(starts[cell]), int(starts[cell + 1]))
+@cache
+def _environment(text: str) -> str:
+    """The text that a plan has for an environment."""
+    return make_env(text).name

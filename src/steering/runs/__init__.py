@@ -4,7 +4,7 @@ from steering.runs.bayesian import BayesianRegret, bayesian_regret
 from steering.runs.bsuite import deep_sea_episodes, deep_sea_score
 from steering.runs.files import write_tables
 from steering.runs.results import Diagnostics, QSnapshots, RunResults
-from steering.runs.runner import Interrupted, run
+from steering.runs.runner import Interrupted, Runs, run
 from steering.runs.statistics import curve_interval, mean_interval
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Interrupted",
     "QSnapshots",
     "RunResults",
+    "Runs",
     "bayesian_regret",
     "curve_interval",
     "deep_sea_episodes",

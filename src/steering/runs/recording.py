@@ -16,20 +16,10 @@ from steering._types import Floats, Ints
 from steering.agents import Agent
 from steering.envs import Environment
 from steering.errors import InvalidOption, NotAvailable
+from steering.runs.oracle import Oracle
 from steering.runs.results import Diagnostics, QSnapshots
 
 RECORDS = ("value_gap", "q_posterior", "diagnostics")
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """The optimal policy of the true MDP and what it is worth."""
-
-    policy: Ints
-    V: Floats
-    Q: Floats
-    expected: Floats
-    """Expected reward of each step, (T,)."""
 
 
 @dataclass(frozen=True)

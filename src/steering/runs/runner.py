@@ -9,22 +9,22 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steering import mdp as planners
 from steering._checks import whole
 from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
-from steering.errors import InvalidOption, SteeringError
-from steering.mdp import TabularMDP
-from steering.mdp.simulator import Simulator, Tables, tables_of
-from steering.runs.recording import Oracle, Recorder, Wanted, collect
+from steering.errors import InvalidOption
+from steering.mdp.simulator import Simulator
+from steering.runs.loop import Watcher, simulate, step_by_step
+from steering.runs.oracle import world_of
+from steering.runs.recording import Recorder, Wanted, collect
 from steering.runs.results import RunResults
 from steering.runs.seeds import checked_seeds, environment_streams, stream
 
@@ -32,9 +32,6 @@ Progress = Callable[[int, int], None]
 
 BYTES_PER_STEP = 56
 """What a run keeps of each step: states, actions, rewards and what the oracle gets."""
-
-LEARNING_BLOCK = 1024
-"""Steps that an agent without plans makes at once; any value gives the same numbers."""
 
 
 def run(
@@ -84,36 +81,18 @@ def run(
     >>> results.regret_curve().shape
     (3, 200)
     """
-    environment = make_env(env)
-    learner = make_agent(agent, **options)
-    whole("steps", steps, 1)
-    whole("windows", windows, 1)
-    whole("snapshots", snapshots, 1)
-    wanted = Wanted.checked(record, environment, steps, snapshots)
-    chosen = checked_seeds(seeds)
-    edges = np.linspace(0, steps, min(windows, steps) + 1).round().astype(np.int64)
-    problem = Problem(
-        environment.n_states,
-        environment.n_actions,
-        np.ascontiguousarray(environment.mask),
-        float(environment.discount),
-        environment.horizon,
-        environment.max_iterations,
-    )
-    refuse_too_long(steps, len(chosen))
-    world = _World(environment, steps)
-    runs: list[_Run] = []
+    runs = Runs(
+        env, agent, steps=steps, seeds=seeds, windows=windows, record=record, snapshots=snapshots, **options
+    )  # fmt: skip
     try:
-        for seed in chosen:
-            runs.append(_one_run(world, learner, problem, seed, edges, wanted))
+        for done, _ in enumerate(runs, start=1):
             if progress is not None:
-                progress(len(runs), len(chosen))
+                progress(done, len(runs.seeds))
     except KeyboardInterrupt:
-        if not runs:
+        if not runs.finished:
             raise
-        finished = _collect(environment, learner, chosen[: len(runs)], world, runs, edges)
-        raise Interrupted(finished) from None
-    return _collect(environment, learner, chosen, world, runs, edges)
+        raise Interrupted(runs.results()) from None
+    return runs.results()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -124,21 +103,11 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
 
 
-class _World:
-    """What all seeds share: simulator tables and the oracle (absent for an environment that is only stepped)."""
+@dataclass(frozen=True)
+class OneRun:
+    """One seed, as it came out."""
 
-    def __init__(self, environment: Environment, steps: int) -> None:
-        self.environment = environment
-        self.steps = steps
-        self.tables: Tables | None = None
-        self.oracle: Oracle | None = None
-        if environment.mdp is not None:
-            self.tables = tables_of(environment.mdp)
-            self.oracle = solve_oracle(environment.mdp, environment.discount, environment.horizon, steps)
-
-
-@dataclass
-class _Run:
+    seed: int
     rewards: Floats
     expected: Floats | None
     oracle: Floats | None
@@ -147,73 +116,117 @@ class _Run:
     recorder: Recorder | None
 
 
-def solve_oracle(mdp: TabularMDP, discount: float, horizon: int | None, steps: int) -> Oracle:
-    """Optimal policy with layers (1 or H), its V and Q with layers, and its expected reward in every step."""
-    if horizon is None:
-        solution = planners.policy_iteration(mdp, discount)
-        expected = planners.expected_reward_curve(mdp, solution.policy, steps)
-        return Oracle(solution.policy[None], solution.V[None], solution.Q[None], expected)
-    finite = planners.backward_induction(mdp, horizon, discount)
-    occupancy = planners.occupancy_finite(mdp, finite.policy, horizon)
-    episode = np.einsum("hsa,sa->h", occupancy, mdp.rewards)
-    return Oracle(finite.policy, finite.V, finite.Q, np.resize(episode, steps))
+class Runs:
+    """Runs of one agent on one environment: iterate, and one seed after the other is run.
 
+    Stop whenever you like; `results` is about the seeds that are finished, and iterating again goes on with the next.
 
-def _one_run(world: _World, agent: Agent, problem: Problem, seed: int, edges: Ints, wanted: Wanted) -> _Run:
-    began = time.perf_counter()
-    agent.start(problem, stream(seed, "planning"), stream(seed, "acting"))
-    environment = world.environment
-    if environment.mdp is None or world.tables is None or world.oracle is None:
-        states, actions, rewards = _step_live(environment, agent, world.steps, seed)
-        expected = oracle = recorder = None
-    else:
-        simulator = Simulator(environment.mdp, world.tables, world.steps, environment_streams(seed))
-        recorder = Recorder(wanted, environment, world.oracle, stream(seed, "reporting"))
-        simulate(agent, simulator, environment, recorder if wanted.names else None)
-        states, actions, rewards = simulator.states, simulator.actions, simulator.rewards
-        expected = environment.mdp.rewards[states, actions]
-        oracle = _oracle_rewards(world, seed)
-    visits = _count_visits(states, actions, edges, problem)
-    return _Run(rewards, expected, oracle, visits, time.perf_counter() - began, recorder)
+    Parameters
+    ----------
+    env, agent, steps, seeds, windows, record, snapshots, options
+        As for `run`.
+    watchers
+        They look at the agent after each plan; without a table of the environment they see nothing.
 
-
-def simulate(agent: Agent, simulator: Simulator, environment: Environment, recorder: Recorder | None = None) -> None:
-    """Alternate plans and blocks of steps until the simulator is full; the recorder looks after each plan.
-
-    A block ends where the agent wants a plan, or at the latest moment, of which `latest_plan` speaks.
+    Examples
+    --------
+    >>> runs = Runs("deepsea:4", "psrl", steps=100, seeds=10)
+    >>> for one in runs:
+    ...     if one.seed == 2:
+    ...         break
+    >>> runs.results().seeds
+    (0, 1, 2)
     """
-    while (now := simulator.time) < simulator.steps:
-        step = step_of_episode(now, environment)
-        if begins_episode(now, environment):
-            simulator.begin_episode()
-        if not agent.keeps_plan():
-            agent.plan(simulator.state, step)
-        if recorder is not None:
-            recorder.look(agent, simulator.state, now)
-        latest = latest_plan(now, environment, regular=agent.plans or recorder is not None)
-        agent.interact(simulator, min(latest, simulator.steps) - now, step)
-        if simulator.time == now:
-            raise SteeringError(f"agent '{agent.name}' made no step in `interact`; it must make at least one.")
+
+    def __init__(
+        self,
+        env: Any,
+        agent: str | Agent,
+        *,
+        steps: int = 5000,
+        seeds: int | Iterable[int] = 10,
+        windows: int = 10,
+        record: Iterable[str] = (),
+        snapshots: int = 20,
+        watchers: Sequence[Watcher] = (),
+        **options: Any,
+    ) -> None:
+        self.environment = make_env(env)
+        self.agent = make_agent(agent, **options)
+        self.steps = whole("steps", steps, 1)
+        whole("windows", windows, 1)
+        whole("snapshots", snapshots, 1)
+        self.wanted = Wanted.checked(record, self.environment, steps, snapshots)
+        self.seeds = checked_seeds(seeds)
+        self.watchers = tuple(watchers)
+        self.edges: Ints = np.linspace(0, steps, min(windows, steps) + 1).round().astype(np.int64)
+        refuse_too_long(steps, len(self.seeds))
+        self.world = None if self.environment.mdp is None else world_of(self.environment)
+        self.oracle = None if self.world is None else self.world.oracle(steps)
+        self.finished: list[OneRun] = []
+
+    def __iter__(self) -> Iterator[OneRun]:
+        """Run the seeds that are left, in their order."""
+        for seed in self.seeds[len(self.finished) :]:
+            self.finished.append(self._one(seed))
+            yield self.finished[-1]
+
+    def _one(self, seed: int) -> OneRun:
+        began = time.perf_counter()
+        environment, agent = self.environment, self.agent
+        agent.start(problem_of(environment), stream(seed, "planning"), stream(seed, "acting"))
+        if environment.mdp is None or self.world is None or self.oracle is None:
+            states, actions, rewards = _step_live(environment, agent, self.steps, seed)
+            expected = oracle = recorder = None
+        else:
+            simulator = Simulator(environment.mdp, self.world.tables, self.steps, environment_streams(seed))
+            recorder = Recorder(self.wanted, environment, self.oracle, stream(seed, "reporting"))
+            recorders = (recorder,) if self.wanted.names else ()
+            simulate(agent, simulator, environment, *recorders, *self.watchers)
+            states, actions, rewards = simulator.states, simulator.actions, simulator.rewards
+            expected = environment.mdp.rewards[states, actions]
+            oracle = self.world.oracle_rewards(self.steps, environment_streams(seed))
+        visits = _count_visits(states, actions, self.edges, environment)
+        return OneRun(seed, rewards, expected, oracle, visits, time.perf_counter() - began, recorder)
+
+    def results(self) -> RunResults:
+        """Results of the seeds that are finished, of which there must be one."""
+        environment, runs = self.environment, self.finished
+        known = self.oracle is not None
+        recorders = [one.recorder for one in runs if one.recorder is not None]
+        return RunResults(
+            environment=environment.name,
+            agent=describe_agent(self.agent),
+            seeds=tuple(one.seed for one in runs),
+            discount=environment.discount,
+            horizon=environment.horizon,
+            rewards=np.array([one.rewards for one in runs]),
+            expected_rewards=np.array([one.expected for one in runs]) if known else None,
+            oracle_rewards=np.array([one.oracle for one in runs]) if known else None,
+            oracle_expected=self.oracle.expected if self.oracle is not None else None,
+            visits=np.array([one.visits for one in runs]),
+            windows=self.edges,
+            seconds=np.array([one.seconds for one in runs]),
+            settings={
+                "replan_every": environment.replan_every,
+                "max_iterations": environment.max_iterations,
+                "version": __version__,
+                "revision": REVISION,
+            },
+            **(collect(recorders) if recorders else {}),
+        )
 
 
-def step_of_episode(now: int, environment: Environment) -> int:
-    """Step of an episode at time `now`; 0 in the continuing setting."""
-    return 0 if environment.horizon is None else now % environment.horizon
-
-
-def begins_episode(now: int, environment: Environment) -> bool:
-    """Whether the state is drawn from the start distribution at time `now`."""
-    return now == 0 or (environment.horizon is not None and now % environment.horizon == 0)
-
-
-def latest_plan(now: int, environment: Environment, *, regular: bool) -> int:
-    """Time of the next plan after one at `now`, at the latest: the next episode, or `replan_every` steps later.
-
-    An agent without plans is called less often, unless somebody looks at it at regular times.
-    """
-    if environment.horizon is not None:
-        return now - now % environment.horizon + environment.horizon
-    return now + (environment.replan_every if regular else LEARNING_BLOCK)
+def problem_of(environment: Environment) -> Problem:
+    """What an agent is told about an environment."""
+    return Problem(
+        environment.n_states,
+        environment.n_actions,
+        np.ascontiguousarray(environment.mask),
+        float(environment.discount),
+        environment.horizon,
+        environment.max_iterations,
+    )
 
 
 def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) -> tuple[Ints, Ints, Floats]:
@@ -226,81 +239,11 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
         live.close()
 
 
-def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) -> tuple[Ints, Ints, Floats]:
-    """Plan, act and observe for `steps` steps on anything with `reset()`, `step(action)` and `state` (see `LiveGym`).
-
-    Returns the states, actions and rewards. With the same noise it gives the same numbers as `simulate`.
-    """
-    states, actions = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
-    rewards = np.zeros(steps)
-    state = latest = 0
-    for t in range(steps):
-        step = step_of_episode(t, environment)
-        if begins_episode(t, environment):
-            state = live.reset()
-        if t == latest or agent.wants_plan():
-            if not agent.keeps_plan():
-                agent.plan(state, step)
-            latest = latest_plan(t, environment, regular=agent.plans)
-        action = agent.checked(state, agent.act(state, step))
-        successor, reward, restarted = live.step(action)
-        states[t], actions[t], rewards[t] = state, action, reward
-        agent.observe(state, action, float(reward), successor, step)
-        # After a time limit of the environment the run goes on elsewhere; that jump is not a transition of the MDP.
-        state = live.state if restarted else successor
-    return states, actions, rewards
-
-
-def _oracle_rewards(world: _World, seed: int) -> Floats:
-    """Rewards of the oracle under the same noise as the agent of this seed."""
-    environment, oracle = world.environment, world.oracle
-    assert environment.mdp is not None
-    assert world.tables is not None
-    assert oracle is not None
-    simulator = Simulator(environment.mdp, world.tables, world.steps, environment_streams(seed))
-    if environment.horizon is None:
-        simulator.begin_episode()
-        simulator.follow(oracle.policy, world.steps)
-        return simulator.rewards
-    while simulator.time < world.steps:
-        simulator.begin_episode()
-        simulator.follow(oracle.policy, min(environment.horizon, world.steps - simulator.time))
-    return simulator.rewards
-
-
-def _count_visits(states: Ints, actions: Ints, edges: Ints, problem: Problem) -> Floats:
-    cells = states * problem.n_actions + actions
-    size = problem.n_states * problem.n_actions
+def _count_visits(states: Ints, actions: Ints, edges: Ints, environment: Environment) -> Floats:
+    cells = states * environment.n_actions + actions
+    size = environment.n_states * environment.n_actions
     counts = [np.bincount(cells[low:high], minlength=size) for low, high in itertools.pairwise(edges)]
-    return np.array(counts, dtype=np.float64).reshape(-1, problem.n_states, problem.n_actions)
-
-
-def _collect(
-    environment: Environment, agent: Agent, seeds: tuple[int, ...], world: _World, runs: list[_Run], edges: Ints
-) -> RunResults:
-    known = world.oracle is not None
-    recorders = [one.recorder for one in runs if one.recorder is not None]
-    return RunResults(
-        environment=environment.name,
-        agent=describe_agent(agent),
-        seeds=seeds,
-        discount=environment.discount,
-        horizon=environment.horizon,
-        rewards=np.array([one.rewards for one in runs]),
-        expected_rewards=np.array([one.expected for one in runs]) if known else None,
-        oracle_rewards=np.array([one.oracle for one in runs]) if known else None,
-        oracle_expected=world.oracle.expected if world.oracle is not None else None,
-        visits=np.array([one.visits for one in runs]),
-        windows=edges,
-        seconds=np.array([one.seconds for one in runs]),
-        settings={
-            "replan_every": environment.replan_every,
-            "max_iterations": environment.max_iterations,
-            "version": __version__,
-            "revision": REVISION,
-        },
-        **(collect(recorders) if recorders else {}),
-    )
+    return np.array(counts, dtype=np.float64).reshape(-1, environment.n_states, environment.n_actions)
 
 
 def refuse_too_long(steps: int, runs: int) -> None:

@@ -1,7 +1,8 @@
 """Cells: what a sweep expands to. A cell is one run of one seed, keyed by a hash of its complete configuration.
 
 A *group* is everything but the seed: environment, agent with all its options (changed or not), steps, what is
-recorded, and the `REVISION` of the package, which changes when the numbers of runs do. The key of a cell is
+recorded, the `REVISION` of the package, which changes when the numbers of runs do, and the code of agents and
+environments that are not the package's (`sweeps.codes`). The key of a cell is
 
     blake2b-128( canonical JSON of the group + newline + seed ),
 
@@ -21,13 +22,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from steering._code import Code
 from steering._version import REVISION
 from steering.agents import Agent, describe_agent
+from steering.agents.registry import options_of
 from steering.envs import Environment
 from steering.errors import InvalidOption
 from steering.mdp.tabular import SMALL_ENTRIES
 from steering.sweeps.store.plans import Seeds, canonical
 from steering.sweeps.store.schema import KEY_BYTES, SCHEMA_VERSION
+
+ADDED = {"replan": "every"}
+"""Options that came later, with the value that means what was done before: it is not in keys, which stay valid."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,11 @@ class Group:
         return bytes(digest.digest())
 
 
-def environment_part(environment: Environment) -> dict[str, Any]:
-    """What a configuration says of an environment: a few plain values, whatever the size of the MDP."""
+def environment_part(environment: Environment, code: Code | None = None) -> dict[str, Any]:
+    """What a configuration says of an environment: a few plain values, whatever the size of the MDP.
+
+    `code` is that of an environment that is not the package's.
+    """
     part: dict[str, Any] = {
         "environment": environment.name,
         "setting": {
@@ -77,20 +86,29 @@ def environment_part(environment: Environment) -> dict[str, Any]:
     if environment.name.startswith("file:"):
         # The text names a place; what lies there is part of the configuration.
         part["content"] = content_of(environment)
+    if code is not None:
+        part["code"] = {"environment": code.as_config()}
     return part
 
 
-def configuration(environment: Mapping[str, Any], agent: Agent, steps: int, record: Record) -> dict[str, Any]:
-    """The complete configuration of a group as plain values; `environment` is an `environment_part`."""
+def configuration(
+    environment: Mapping[str, Any], agent: Agent, steps: int, record: Record, code: Code | None = None
+) -> dict[str, Any]:
+    """The complete configuration of a group as plain values; `environment` is an `environment_part`.
+
+    `code` is that of an agent that is not the package's; without any such code there is no entry for it.
+    """
     config: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
         "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),
-        "options": dataclasses.asdict(agent.options),
+        "options": {key: value for key, value in options_of(agent).items() if ADDED.get(key, ADDED) != value},
         "steps": steps,
         "record": {**dataclasses.asdict(record), "extra": sorted(record.extra)},
     }
+    if code is not None:
+        config["code"] = {**environment.get("code", {}), "agent": code.as_config()}
     return json.loads(json.dumps(config))  # type: ignore[no-any-return]
 
 
@@ -152,25 +170,25 @@ def _union(a: Seeds, b: Seeds) -> Seeds:
 
 
 @dataclass(frozen=True)
-class Shard:
+class Part:
     """Part i of n (i from 1 to n): every n-th cell, so that parts have a like share of every group."""
 
-    part: int = 1
+    number: int = 1
     of: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.part <= self.of:
-            raise InvalidOption(f"shard is {self.part}/{self.of}; the part goes from 1 to the number of parts.")
+        if not 1 <= self.number <= self.of:
+            raise InvalidOption(f"part is {self.number}/{self.of}; i goes from 1 to the number of parts.")
 
     def __contains__(self, index: int) -> bool:
-        return index % self.of == self.part - 1
+        return index % self.of == self.number - 1
 
 
 INDICES = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX")
 """Variables that tell a task of an array its index; the first that is set counts."""
 
 
-def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
+def parse_part(text: str, environ: Mapping[str, str]) -> Part:
     """Read ``i/n``, or ``auto`` and ``auto/n`` from the index variables of SLURM array jobs and Kubernetes jobs.
 
     With ``auto/n`` the index itself, from 0 to n - 1, says the part, so that a single task that is submitted again
@@ -181,42 +199,42 @@ def parse_shard(text: str, environ: Mapping[str, str]) -> Shard:
     variable = next((name for name in INDICES if name in environ), None)
     try:
         if head != "auto":
-            return Shard(int(head), int(tail))
+            return Part(int(head), int(tail))
         if slash and variable is not None:
             parts = int(tail)
             if parts < 1:
-                raise InvalidOption(f"--shard is '{text}'; the number of parts must be at least 1.")
+                raise InvalidOption(f"--part is '{text}'; the number of parts must be at least 1.")
             place = _index(variable, environ)
             if not 0 <= place < parts:
                 raise InvalidOption(
-                    f"--shard is '{text}', and this task has the index {place}; number tasks from 0 to {parts - 1}."
+                    f"--part is '{text}', and this task has the index {place}; number tasks from 0 to {parts - 1}."
                 )
-            return Shard(place + 1, parts)
+            return Part(place + 1, parts)
         if "SLURM_ARRAY_TASK_ID" in environ:
             return _whole_array(environ)
     except (ValueError, KeyError) as error:
         if isinstance(error, InvalidOption):
             raise
-        raise InvalidOption(f"--shard is '{text}'; write i/n, such as 1/8, or auto in an array job.") from None
+        raise InvalidOption(f"--part is '{text}'; write i/n, such as 1/8, or auto in an array job.") from None
     raise InvalidOption(
-        f"--shard is '{text}', and no SLURM_ARRAY_TASK_ID is set (nor JOB_COMPLETION_INDEX with auto/n); write i/n."
+        f"--part is '{text}', and no SLURM_ARRAY_TASK_ID is set (nor JOB_COMPLETION_INDEX with auto/n); write i/n."
     )
 
 
 def _index(variable: str, environ: Mapping[str, str], default: int | None = None) -> int:
-    """Number in a variable of the scheduler; what is wrong there is no fault of --shard."""
+    """Number in a variable of the scheduler; what is wrong there is no fault of --part."""
     if default is not None and variable not in environ:
         return default
     try:
         return int(environ[variable])
     except ValueError:
         raise InvalidOption(
-            f"{variable} is '{environ[variable]}', and --shard auto needs a whole number there; set it, or write "
-            "--shard i/n."
+            f"{variable} is '{environ[variable]}', and --part auto needs a whole number there; set it, or write "
+            "--part i/n."
         ) from None
 
 
-def _whole_array(environ: Mapping[str, str]) -> Shard:
+def _whole_array(environ: Mapping[str, str]) -> Part:
     count = _index("SLURM_ARRAY_TASK_COUNT", environ)
     first = _index("SLURM_ARRAY_TASK_MIN", environ, 0)
     stride = max(_index("SLURM_ARRAY_TASK_STEP", environ, 1), 1)
@@ -224,7 +242,7 @@ def _whole_array(environ: Mapping[str, str]) -> Shard:
     place, rest = divmod(_index("SLURM_ARRAY_TASK_ID", environ) - first, stride)
     if first not in (0, 1) or last != first + (count - 1) * stride or rest:
         raise InvalidOption(
-            f"--shard is 'auto', and the ids of this array ({count} from {first} to {last}) do not begin at 0 or 1 or "
+            f"--part is 'auto', and the ids of this array ({count} from {first} to {last}) do not begin at 0 or 1 or "
             "leave gaps, so they do not tell the part; write auto/n with n the number of parts, ids from 0 to n - 1."
         )
-    return Shard(place + 1, count)
+    return Part(place + 1, count)

@@ -5,7 +5,8 @@ failures. A cell's numbers depend on its configuration and seed only, so neither
 ran in can be seen in them.
 
 A batch is held for a set time at most: then the worker gives back what is finished, and the rest as `lost`. Whatever
-was thought about how long its cells would take, little is lost with a worker.
+was thought about how long its cells would take, little is lost with a worker. The same happens when what is finished
+fills a shard, so that cells with large results do not fill the memory.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering.agents import Agent
+from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
-from steering.runs.runner import Interrupted, run
+from steering.runs.runner import BYTES_PER_STEP, Runs, run
 from steering.sweeps.cells import Group, content_of
 from steering.sweeps.store import schema
 
@@ -49,8 +50,8 @@ class Outcome:
 
     Attributes
     ----------
-    shard, rows
-        Bytes of a shard with the finished cells, and their number.
+    shards, rows
+        Shards with the finished cells (number of rows and bytes of each), and how many cells they are.
     failures
         Cells that failed.
     lost
@@ -62,7 +63,7 @@ class Outcome:
         solving it for the oracle), and `overhead` the time of packing, which comes on top.
     """
 
-    shard: bytes = b""
+    shards: list[tuple[int, bytes]] = field(default_factory=list)
     rows: int = 0
     seconds: float = 0.0
     setup: float = 0.0
@@ -72,8 +73,9 @@ class Outcome:
     split: bool = False
 
     def pack(self) -> bytes:
-        """As bytes: a line of JSON, then the shard."""
+        """As bytes: a line of JSON, then the shards."""
         header = {
+            "shards": [[rows, len(shard)] for rows, shard in self.shards],
             "rows": self.rows,
             "seconds": self.seconds,
             "setup": self.setup,
@@ -82,24 +84,24 @@ class Outcome:
             "lost": self.lost,
             "split": self.split,
         }
-        return json.dumps(header).encode() + b"\n" + self.shard
+        return b"".join([json.dumps(header).encode(), b"\n", *(shard for _, shard in self.shards)])
 
     @classmethod
     def unpack(cls, content: bytes) -> Outcome:
         """The reverse of `pack`."""
-        line, _, shard = content.partition(b"\n")
-        header = json.loads(line)
+        at = content.index(b"\n") + 1
+        header = json.loads(content[:at])
         header["failures"] = [Failure(**one) for one in header["failures"]]
-        return cls(shard=shard, **header)
+        shards = []
+        for rows, size in header.pop("shards"):
+            shards.append((rows, content[at : at + size]))
+            at += size
+        return cls(shards=shards, **header)
 
 
 def pack_batch(pieces: list[tuple[Group, list[int]]], hold: float | None = None) -> bytes:
     """A batch as JSON, to be held for at most `hold` seconds (None: until all of it is done)."""
     return json.dumps({"hold": hold, "pieces": [[group.config, seeds] for group, seeds in pieces]}).encode()
-
-
-class _TimeIsUp(KeyboardInterrupt):
-    """Stops `run` between two seeds; like Ctrl-C, it leaves the finished ones in `Interrupted.results`."""
 
 
 def run_batch(content: bytes, starting: Callable[[int], None] = lambda index: None) -> Outcome:
@@ -121,13 +123,19 @@ class _Batch:
         self.starting = starting
         self.outcome = Outcome()
         self.tables: list[pa.Table] = []
+        self.kept = 0
+        """Bytes of finished cells, about."""
+
+    def over(self, more: int = 0) -> bool:
+        """Whether it is time to give back what is finished, with so many more bytes of it."""
+        return time.perf_counter() > self.until or self.kept + more > schema.PIECE_BYTES
 
     def run(self) -> Outcome:
         index = 0
         for group, seeds in self.pieces:
             finished = self._piece(group, seeds, index)
             index += finished
-            if finished < len(seeds) or time.perf_counter() > self.until:
+            if finished < len(seeds) or self.over():
                 break
         outcome = self.outcome
         outcome.lost = list(range(index, self.cells))
@@ -135,7 +143,7 @@ class _Batch:
         began = time.perf_counter()
         if self.tables:
             rows = pa.concat_tables(self.tables).combine_chunks()
-            outcome.shard, outcome.rows = schema.to_bytes(rows), rows.num_rows
+            outcome.shards, outcome.rows = schema.to_shards(rows), rows.num_rows
         outcome.overhead += time.perf_counter() - began
         return outcome
 
@@ -146,7 +154,7 @@ class _Batch:
         except Exception:
             # One of them failed, and nothing is known of the others: each on its own.
             for offset, seed in enumerate(seeds):
-                if offset and time.perf_counter() > self.until:
+                if offset and self.over():
                     return offset
                 try:
                     self._seeds(group, [seed], index + offset)
@@ -158,32 +166,27 @@ class _Batch:
         config = group.config
         record = config["record"]
 
-        def progress(done: int, total: int) -> None:
-            if done == total:
-                return
-            if time.perf_counter() > self.until:
-                raise _TimeIsUp
-            self.starting(index + done)
-
         self.starting(index)
         began = time.perf_counter()
-        try:
-            results = run(
-                _environment(config["environment"], config.get("content")),
-                _agent(config["agent"]),
-                steps=config["steps"],
-                seeds=seeds,
-                windows=record["windows"],
-                record=record["extra"],
-                snapshots=record["snapshots"],
-                progress=progress,
-            )
-        except Interrupted as stopped:
-            if not isinstance(stopped.__context__, _TimeIsUp):
-                raise
-            results = stopped.results
+        environment = _environment(config["environment"], config.get("content"), str(config.get("code")))
+        each = BYTES_PER_STEP * config["steps"] + 8 * record["windows"] * environment.n_states * environment.n_actions
+        runs = Runs(
+            environment,
+            make_agent(config["agent"]),
+            steps=config["steps"],
+            seeds=seeds,
+            windows=record["windows"],
+            record=record["extra"],
+            snapshots=record["snapshots"],
+        )
+        for done, _ in enumerate(runs, start=1):
+            if done == len(seeds) or self.over((done + 1) * each):
+                break
+            self.starting(index + done)
+        results = runs.results()
         middle = time.perf_counter()
         finished = len(results.seeds)
+        self.kept += finished * each
         keys = [group.key(seed) for seed in results.seeds]
         self.tables.append(schema.rows_of(results, keys, group.text, record["points"]))
         self.outcome.seconds += middle - began
@@ -193,8 +196,11 @@ class _Batch:
 
 
 @lru_cache(maxsize=4)
-def _environment(text: str, content: str | None) -> Environment:
-    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by."""
+def _environment(text: str, content: str | None, code: str) -> Environment:
+    """The environment of a group, kept for its next batch; a file must hold what its cells were keyed by.
+
+    One of other code under the same text is another environment.
+    """
     environment = make_env(text)
     if content is not None and content_of(environment) != content:
         raise SteeringError(
@@ -202,12 +208,6 @@ def _environment(text: str, content: str | None) -> Environment:
             "every machine."
         )
     return environment
-
-
-def _agent(text: str) -> Agent:
-    from steering.sweeps.sweep_file import canonical_agent
-
-    return canonical_agent(text, {})
 
 
 def failure_of(index: int, error: BaseException) -> Failure:
@@ -222,7 +222,7 @@ def warm(agents: Iterable[tuple[str, bool]]) -> None:
     """Load or compile the kernels that agents use, once, before workers are forked; (agent, episodic) pairs."""
     for agent, episodic in agents:
         try:
-            run("deepsea:3,horizon=3" if episodic else "deepsea:3", _agent(agent), steps=20, seeds=1)
+            run("deepsea:3,horizon=3" if episodic else "deepsea:3", make_agent(agent), steps=20, seeds=1)
         except Exception:
             # An agent that fails here fails in its cells, where it is reported with all that is known.
             continue

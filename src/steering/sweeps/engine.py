@@ -21,30 +21,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steering._modules import folders_of, import_all, importing
 from steering._version import __version__
-from steering.errors import DiskFull, InvalidOption
-from steering.sweeps.cells import Plan, Shard
-from steering.sweeps.compute import GUESSED_STEP_SECONDS, Failure, Outcome, pack_batch, warm_list
+from steering.errors import DiskFull, InvalidOption, SteeringError
+from steering.sweeps.batches import Sizes
+from steering.sweeps.cells import Group, Part, Plan
+from steering.sweeps.codes import Older, expected_codes, modules_for
+from steering.sweeps.compute import Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
-from steering.sweeps.imports import import_all
 from steering.sweeps.journal import Journal
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import Sweep, read_sweep, saved
 
-BATCH_SECONDS = 1.0
 HOLD = 2.0
 """A worker stops with a batch after so many times the time that it should have taken."""
-SHORTEST_SECONDS = 0.1
-LONGEST_SECONDS = 30.0
-BATCHES_PER_SECOND = 20
-"""What one process can store with ease; with more workers than that, batches are longer."""
 MERGE_EVERY = 512
 """Shards after which a long sweep merges its own: a second each would otherwise be 86,400 files a day."""
-MAX_BATCH_CELLS = 2000
-MAX_BATCH_STEPS = 2_000_000
 DEFAULT_TIME_LIMIT = 3600.0
 DEFAULT_RETRIES = 2
-EVERYTHING = Shard()
+EVERYTHING = Part()
 
 
 @dataclass
@@ -60,6 +55,8 @@ class Report:
     set_aside: list[tuple[str, str]] = field(default_factory=list)
     versions: list[str] = field(default_factory=list)
     """Other versions of the package that computed cells which are already in the directory."""
+    anew: list[str] = field(default_factory=list)
+    """How many cells are computed again although the directory has them, and why: their code changed."""
     seconds: float = 0.0
     run_seconds: float = 0.0
     """Time inside the runs themselves, summed over workers."""
@@ -92,7 +89,7 @@ def sweep(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    shard: Shard = EVERYTHING,
+    part: Part = EVERYTHING,
     time_limit: float | None = None,
     memory_limit: int | None = None,
     retries: int = DEFAULT_RETRIES,
@@ -105,15 +102,16 @@ def sweep(
     Parameters
     ----------
     description
-        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`).
+        Path of a TOML file, or the same thing as a dictionary (see `sweep_file`), in which agents and environments may
+        also be registered classes and functions, or what `make_agent` and `make_env` return.
     out
         Results directory; made if it is not there.
     workers
         Local processes (default: one for each core); 0 runs in this process.
     scheduler
         Address of a dask scheduler, or ``local``.
-    shard
-        Part of the cells to run.
+    part
+        Part i/n of the cells to run.
     time_limit, memory_limit
         Seconds and megabytes that a cell may use (default: an hour, no limit). Not for workers=0.
     retries
@@ -121,7 +119,8 @@ def sweep(
     retry_failed
         Also run cells that are in quarantine from an earlier start.
     imports
-        Modules that every worker imports first, for example one that registers your Gymnasium environments.
+        Modules that every worker imports first, for example one that registers your Gymnasium environments. Those in
+        which agents and environments of the sweep were registered are imported anyway.
     watch
         Called with the report after every event.
 
@@ -131,6 +130,10 @@ def sweep(
     >>> steering.load("out").finals                                                     # doctest: +SKIP
     """
     began = time.monotonic()
+    if (module := importing()) is not None:
+        raise SteeringError(
+            f"the module '{module}' starts a sweep when it is imported; put that under: if __name__ == '__main__':"
+        )
     import_all(imports)
     wanted = read_sweep(description)
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
@@ -139,15 +142,17 @@ def sweep(
         time_limit = DEFAULT_TIME_LIMIT
     limits = Limits(time_limit, memory_limit)
     check_choice(workers, scheduler, limits)
+    modules = tuple(dict.fromkeys([*imports, *modules_for(wanted.plan.groups, in_process=workers == 0)]))
     store = Store(out, create=True)
     store.tidy()
-    store.write_sweep(saved(wanted))
+    store.write_sweep(saved(wanted, modules))
     run = _Run(wanted.plan, store, retries, watch)
     try:
-        run.find_pending(shard, retry_failed)
+        run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            executor = make_executor(workers, scheduler, limits, Setup(tuple(imports), warm_list(groups)))
+            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups))
+            executor = make_executor(workers, scheduler, limits, setup)
             try:
                 run.all(executor, began)
             finally:
@@ -162,6 +167,7 @@ class _Run:
     """The state of one start of a sweep; see the module's docstring."""
 
     executor: Executor
+    part: Part
 
     def __init__(self, plan: Plan, store: Store, retries: int, watch: Watcher | None) -> None:
         self.plan = plan
@@ -171,7 +177,7 @@ class _Run:
         self.watch = watch or (lambda report: None)
         self.journal = Journal(store)
         self.report = Report(store.directory, 0)
-        self.sizes = _Sizes(plan)
+        self.sizes = Sizes(plan)
         self.pending: list[int] = []
         self.next = 0
         self.again: deque[list[int]] = deque()
@@ -180,8 +186,11 @@ class _Run:
         self.ticket = 0
         self.written: list[str] = []
 
-    def find_pending(self, shard: Shard, retry_failed: bool) -> None:
-        """List the cells to run: those of the shard that are neither in a whole shard nor in quarantine."""
+    def find_pending(self, part: Part, retry_failed: bool) -> None:
+        """List the cells to run: those of the part that are neither in a whole shard nor in quarantine."""
+        self.part = part
+        for name in self.store.take_back():
+            self.journal.write("taken_back", file=name)
         found = self.store.scan()
         self.report.versions = sorted(found.versions - {__version__})
         if found.problems:
@@ -193,7 +202,7 @@ class _Run:
         pending: list[int] = []
         forget: list[bytes] = []
         for index, key in enumerate(self.plan.keys()):
-            if index not in shard:
+            if index not in part:
                 continue
             self.report.cells += 1
             if key in found.keys:
@@ -209,10 +218,19 @@ class _Run:
         self.pending = pending
         if pending and self.report.versions:
             self._warn_of_versions()
+        if pending:
+            older = Older(self.store, self.plan)
+            self.report.anew = older.reasons(map(self._cell, pending))
+            for reason in self.report.anew:
+                self.journal.write("anew", reason=reason)
         self.journal.write(
             "start", version=__version__, cells=self.report.cells, done=self.report.done, pending=len(pending)
         )
         self.watch(self.report)
+
+    def _cell(self, index: int) -> tuple[Group, int]:
+        number, seed = self.plan.locate(index)
+        return self.plan.groups[number], seed
 
     def _warn_of_versions(self) -> None:
         others = ", ".join(self.report.versions[:5])
@@ -245,9 +263,21 @@ class _Run:
             self.watch(report)
 
     def finished(self) -> None:
-        """Everything was tried: tidy the store."""
-        self.store.merge()
+        """Everything was tried: tidy the store, then count what is in it."""
+        if self.store.merge() or self.report.computed:
+            self._count()
         self.state = "finished"
+
+    def _count(self) -> None:
+        """What is done is what is found on the disk, whatever was handed to it."""
+        found = self.store.scan()
+        for name, reason in found.problems:
+            self.journal.write("unreadable", file=name[-200:], reason=reason)
+        mine = (key for index, key in enumerate(self.plan.keys()) if index in self.part)
+        self.report.done = sum(key in found.keys for key in mine)
+        failed = self.report.failed.items()
+        self.report.failed = {key: message for key, message in failed if bytes.fromhex(key) not in found.keys}
+        self.watch(self.report)
 
     def end(self, began: float) -> None:
         """Close the journal, however the sweep ended."""
@@ -301,7 +331,7 @@ class _Run:
             self._failed(cells[failure.index], failure)
 
     def _store(self, outcome: Outcome) -> None:
-        self.written.append(self.store.write(outcome.shard, outcome.rows).name)
+        self.written += [self.store.write(content, rows).name for rows, content in outcome.shards]
         if len(self.written) >= MERGE_EVERY:
             # Only what this process wrote: others on the same directory may be doing the same.
             self.store.merge(self.written)
@@ -322,53 +352,3 @@ class _Run:
         self.store.record_failure(key, record)
         self.report.failed[key.hex()] = failure.message
         self.journal.write("quarantine", **known)
-
-
-class _Sizes:
-    """How many cells make a batch: for every group the seconds of a step and of its setup, from the last outcome."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.known: dict[int, float] = {}
-        self.setup: dict[int, float] = {}
-        self.usual = GUESSED_STEP_SECONDS
-
-    def target(self, cells: Sequence[int], workers: int) -> float:
-        """Seconds that a batch beginning with the first of these cells should take, setup included."""
-        setup = self.setup.get(self.plan.locate(cells[0])[0], 0.0)
-        return setup + max(BATCH_SECONDS, workers / BATCHES_PER_SECOND, min(setup, LONGEST_SECONDS))
-
-    def end_of_batch(self, pending: Sequence[int], start: int, workers: int) -> int:
-        """Where the batch that begins at pending[start] ends."""
-        if start >= len(pending):
-            return start
-        target = self.target(pending[start : start + 1], workers)
-        most = min(start + MAX_BATCH_CELLS, len(pending))
-        # Towards the end batches shrink, so that all workers finish at about the same time.
-        share = start + (len(pending) - start) // (2 * workers)
-        end, seconds, setup, steps, group = start, 0.0, 0.0, 0, -1
-        while end < most:
-            number, _ = self.plan.locate(pending[end])
-            one = int(self.plan.groups[number].config["steps"])
-            setup += self.setup.get(number, 0.0) if number != group else 0.0
-            group = number
-            seconds += one * self.known.get(number, self.usual)
-            steps += one
-            if end > start and (setup + seconds > target or steps > MAX_BATCH_STEPS):
-                break
-            if end > share and seconds > SHORTEST_SECONDS:
-                break
-            end += 1
-        return end
-
-    def learn(self, cells: list[int], outcome: Outcome) -> None:
-        """Update the estimates of the groups of a batch from those of its cells that finished."""
-        unfinished = {*outcome.lost, *(failure.index for failure in outcome.failures)}
-        numbers = [self.plan.locate(cell)[0] for i, cell in enumerate(cells) if i not in unfinished]
-        groups = set(numbers)
-        steps = sum(int(self.plan.groups[number].config["steps"]) for number in numbers)
-        rate = (outcome.seconds - outcome.setup) / max(steps, 1)
-        for number in groups:
-            self.known[number] = rate
-            self.setup[number] = outcome.setup / len(groups)
-        self.usual = 0.5 * (self.usual + rate)

@@ -1,8 +1,9 @@
 """The journal: what happened in a results directory, one JSON object a line, for tools and for `steering status`.
 
 Every process that works on a directory writes a file of its own, so lines of different processes never mix. Events:
-`start`, `batch` (cells finished, seconds of the runs), `retry`, `quarantine`, `set_aside`, `versions`, `end`. Each
-has `time`, in seconds since 1970. The journal is for looking only; nothing is decided by it.
+`start`, `batch` (cells finished, seconds of the runs), `retry`, `quarantine`, `set_aside`, `taken_back`, `unreadable`
+(a file that is no whole shard at the end), `versions`, `end`. Each has `time`, in seconds since 1970. The journal is
+for looking only; nothing is decided by it.
 """
 
 from __future__ import annotations

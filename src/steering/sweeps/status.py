@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any
 
+from steering.sweeps.codes import Older, edited
 from steering.sweeps.journal import read_events, recent_rate
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import saved_plan
@@ -19,8 +20,9 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        cells, done, failed, pending, rate (cells per second of the processes at work, or None), seconds_left (or
-        None), failures (key, environment, agent, seed, kind, message), problems (file, reason),
+        cells, done, failed, pending, older (cells computed with other code of the same agents and environments),
+        edited (sentences on code that changed since), rate (cells per second of the processes at work, or None),
+        seconds_left (or None), failures (key, environment, agent, seed, kind, message), problems (file, reason),
         shards, bytes, versions.
     """
     store = Store(directory)
@@ -35,6 +37,7 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
         elif key in failures:
             failed.append({"key": key.hex(), **_shown(failures[key])})
     pending = len(plan) - done - len(failed)
+    older = Older(store, plan).count
     events = read_events(store.directory)
     rate = recent_rate(events, time.time())
     return {
@@ -42,6 +45,8 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
         "done": done,
         "failed": len(failed),
         "pending": pending,
+        "older": older,
+        "edited": edited(plan),
         "rate": rate,
         "seconds_left": pending / rate if rate and pending else None,
         "failures": failed[:MAX_FAILURES],

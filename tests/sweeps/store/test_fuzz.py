@@ -155,3 +155,8 @@ def test_many_mutated_shards(tmp_path):
 @pytest.mark.slow
 def test_many_mutated_sweeps():
     assert fuzz_toml(2000, 8000) > 0
+
+
+def test_mutated_shards_that_are_read_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(schema, "PIECE_BYTES", 2000)
+    fuzz_shards(tmp_path, 100_000, 200)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steering._files import write_atomically
-from steering.paper.claims.rule import Claim, Verdict
 from steering.paper.report.settings import settings_rows, size_words, variants_rows
 from steering.paper.report.text import RULE, counts, effect_text, markdown
+from steering.paper.rule import Claim, Verdict
 
 if TYPE_CHECKING:
     from steering.paper.run import Finished, Reproduction
@@ -117,7 +118,18 @@ def _chapter(part: Finished) -> str:
 
 def _json(chart: object) -> str:
     """JSON that cannot end the script element it stands in."""
-    return json.dumps(chart, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    return json.dumps(_short(chart), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+
+
+def _short(value: Any) -> Any:
+    """The same with numbers to four digits, as a page needs them; what is not finite becomes nothing."""
+    if isinstance(value, dict):
+        return {key: _short(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_short(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    return value
 
 
 def _image(path: Path, title: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from steering.paper.claims.rule import Claim, Verdict
 from steering.paper.report.settings import settings_rows, size_words, variants_rows
+from steering.paper.rule import Claim, Verdict
 from steering.paper.scale import Scale
 
 if TYPE_CHECKING:
     from steering.paper.run import Reproduction
 
 MAX_NAMES = 12
+COLUMNS = ["claim", "where", "test", "condition", "effect", "verdict", "reason"]
 
 RULE = (
     "Verdicts are computed, never typed in. An effect passes when its whole 95 % interval fulfils the condition "
@@ -49,8 +50,7 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
                 "control": claim.control,
             }
         )
-    columns = ["name", "claim", "where", "test", "condition", "effect", "verdict", "reason", "control"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["name", *COLUMNS, "control"])
 
 
 def effect_text(claim: Claim) -> str:
@@ -85,7 +85,8 @@ def markdown(result: Reproduction) -> str:
     """The whole report as Markdown; figures are linked."""
     parts = ["# The paper, reproduced\n", "\n".join(f"- {line}" for line in result.summary()), "", RULE, ""]
     parts += ["Three STEERINGs:\n", *[f"- **{name}**: {text}" for name, text in variants_rows()], ""]
-    parts += ["## Claims\n", _markdown_table(claims_table(result.claims)), ""]
+    shown = claims_table(result.claims)[COLUMNS]
+    parts += ["## Claims\n", markdown_table(COLUMNS, shown.to_numpy().tolist()), ""]
     for part in result.chapters:
         chapter = part.chapter
         parts += [f"## {chapter.title}\n", f"*{chapter.paper}.* {chapter.text}\n"]
@@ -95,9 +96,8 @@ def markdown(result: Reproduction) -> str:
     return "\n".join(parts)
 
 
-def _markdown_table(table: pd.DataFrame) -> str:
-    columns = ["claim", "where", "test", "condition", "effect", "verdict", "reason"]
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for _, row in table.iterrows():
-        lines.append("| " + " | ".join(str(row[column]).replace("|", "\\|") for column in columns) + " |")
+    lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.sweeps import compute
+from steering.sweeps.codes import Expected, prepare
 from steering.sweeps.compute import Outcome
-from steering.sweeps.imports import import_all
 
 MAX_MEGABYTES = 1 << 30
 """A petabyte: the system takes no number of bytes beyond 63 bits."""
@@ -51,19 +52,38 @@ class Setup:
     Attributes
     ----------
     imports
-        Modules to import, such as one that registers Gymnasium environments. They come from whoever starts a sweep,
+        Modules to import, such as one that registers agents or environments. They come from whoever starts a sweep,
         never from a sweep file.
+    folders
+        Where these modules lie on the machine that starts the sweep; tried on every other too.
+    code
+        What the agents and environments of the modules must be; see `codes.prepare`.
     warm
         Agents whose kernels are loaded once, before workers are forked; see `compute.warm`.
     """
 
     imports: tuple[str, ...] = ()
     warm: tuple[tuple[str, bool], ...] = ()
+    folders: tuple[str, ...] = ()
+    code: Expected = ()
 
     def do(self) -> None:
         """Do it, in this process."""
-        import_all(self.imports)
+        prepare(self.imports, self.folders, self.code)
         compute.warm(self.warm)
+
+    def as_json(self) -> str:
+        """As text, for another process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Setup:
+        """The reverse of `as_json`."""
+        return cls(**{key: _tuples(value) for key, value in json.loads(text).items()})
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 class Executor(Protocol):

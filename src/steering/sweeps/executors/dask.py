@@ -79,7 +79,14 @@ class DaskExecutor:
         self._cluster: Any = None
         if address == "local":
             with _deaf_to_interrupts():
-                self._cluster = start(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+                # Any free port: two sweeps on one machine must not complain about each other.
+                self._cluster = start(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": ":0"},
+                    silence_logs=50,
+                )
             address = self._cluster.scheduler_address
         try:
             self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -87,7 +94,7 @@ class DaskExecutor:
             raise Unreachable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
         self._address = address
         self._limits = (limits.seconds, limits.megabytes)
-        self._setup = (setup.imports, setup.warm)
+        self._setup = setup.as_json()
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
         self._running: dict[int, tuple[Any, int]] = {}
         self._counted = 0.0
@@ -173,7 +180,7 @@ def run_remote(
     batch: bytes,
     cells: int,
     limits: tuple[float | None, int | None],
-    setup: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]],
+    setup: str,
     program: str,
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
@@ -202,7 +209,7 @@ def _take(settings: Settings) -> Any:
             return _free.pop(index)[2]
     _close_idle(OTHER_SECONDS)
     limits, setup = settings
-    return LocalExecutor(1, Limits(*limits), Setup(*setup))
+    return LocalExecutor(1, Limits(*limits), Setup.from_json(setup))
 
 
 def _give_back(settings: Settings, executor: Any) -> None:

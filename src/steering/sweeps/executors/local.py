@@ -49,7 +49,7 @@ class Nursery:
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
                 start_new_session=True,  # Ctrl-C is for the owner, which then ends everything in order
             )
-        settings = {"warm": setup.warm, "imports": setup.imports, "megabytes": limits.megabytes}
+        settings = {"setup": setup.as_json(), "megabytes": limits.megabytes}
         self._control.sendall(json.dumps(settings).encode() + b"\n")
         self._buffer = b""
         self._ends: dict[int, int] = {}
@@ -57,14 +57,17 @@ class Nursery:
     def fork(self) -> tuple[int, Connection]:
         """A new worker: its process id and the connection to it."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            for word, pid, status in self._lines(deadline):
-                if word == b"up":
-                    return pid, Connection(ours.detach())
-                self._ends[pid] = status
+        try:
+            with theirs:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            deadline = time.monotonic() + START_SECONDS
+            while True:
+                for word, pid, status in self._lines(deadline):
+                    if word == b"up":
+                        return pid, Connection(ours.detach())
+                    self._ends[pid] = status
+        finally:
+            ours.close()  # only where there is no worker: a connection has taken it over
 
     def end_of(self, pid: int) -> int | None:
         """Exit code of a worker that went away (negative: the signal), if it is known."""

@@ -33,7 +33,7 @@ def main() -> None:
     from steering.sweeps.executors.base import Setup
 
     try:
-        Setup(tuple(settings["imports"]), tuple((agent, episodic) for agent, episodic in settings["warm"])).do()
+        Setup.from_json(settings["setup"]).do()
     except Exception as error:
         reason = str(error) if isinstance(error, SteeringError) else f"{type(error).__name__}: {error}"
         control.sendall(b"bad %s\n" % " ".join(reason.split())[:1000].encode())

@@ -18,6 +18,7 @@ Nothing here follows a symbolic link, and nothing is ever unpickled.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -25,7 +26,8 @@ import secrets
 import stat
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,8 +38,8 @@ import pyarrow as pa
 from steering._files import TEMPORARY_PREFIX, write_atomically
 from steering.errors import WRONG_PLACE, DiskFull, SteeringError, Unreachable
 from steering.sweeps.store import schema
+from steering.sweeps.store.shard_files import NAME, read_shard
 
-NAME = re.compile(r"cells-([0-9a-f]{16})-([0-9]{1,9})-([0-9]{1,12})-([0-9a-f]{8})\.parquet")
 FOLDERS = ("shards", "failed", "journal", "set-aside")
 STALE_SECONDS = 3600
 MAX_RECORD_BYTES = 1 << 20
@@ -45,8 +47,15 @@ MAX_SWEEP_BYTES = 64 << 20
 
 SMALL_BYTES = 4 << 20
 MERGED_BYTES = 32 << 20
+READ_AHEAD = 3
+"""Shards that are read before they are asked for."""
 MANY_SMALL = 64
 """Fewer small shards than that are not merged: reading them costs less than merging would at the end of a sweep."""
+
+
+Pieces = Iterable[pa.Table]
+UNREADABLE = (SteeringError, OSError, MemoryError)
+"""What reading a file may raise; `reason_of` says it."""
 
 
 class StoreError(SteeringError):
@@ -105,11 +114,19 @@ class Store:
             write_atomically(self.shards / name, content)
         return self.shards / name
 
-    def read(self, columns: Sequence[str] | None, problems: list[tuple[str, str]]) -> Iterator[tuple[str, pa.Table]]:
-        """Names and rows of all whole shards, some columns of them; other files are listed in `problems`."""
+    def read(self, columns: Sequence[str] | None, problems: list[tuple[str, str]]) -> Iterator[tuple[str, Pieces]]:
+        """Names and rows of all whole shards, some columns of them; other files are listed in `problems`.
+
+        The rows of a shard come in one table, or in several where they would take too much memory at once. What is
+        wrong in a later table is only found when that is asked for: `UNREADABLE` errors, for `reason_of`.
+        """
         with ThreadPoolExecutor(2) as pool:
             for batch in self._new_names():
-                for name, outcome in zip(batch, pool.map(lambda n: self._load(n, columns), batch), strict=True):
+                ahead = deque(pool.submit(self._load, name, columns) for name in batch[:READ_AHEAD])
+                for number, name in enumerate(batch):
+                    outcome = ahead.popleft().result()
+                    if number + READ_AHEAD < len(batch):
+                        ahead.append(pool.submit(self._load, batch[number + READ_AHEAD], columns))
                     if isinstance(outcome, str):
                         problems.append((name, outcome))
                     elif outcome is not None:
@@ -126,35 +143,34 @@ class Store:
             for start in range(0, len(names), 32):
                 yield names[start : start + 32]
 
-    def _load(self, name: str, columns: Sequence[str] | None) -> pa.Table | str | None:
+    def _load(self, name: str, columns: Sequence[str] | None, path: Path | None = None) -> Pieces | str | None:
         """Rows, or the reason why there are none; nothing when the file was merged into another in the meantime."""
-        match = NAME.fullmatch(name)
-        if match is None:
-            return "its name is not that of a shard"
         try:
-            content = _read_regular(self.shards / name, int(match[3]))
-            if zlib.crc32(content) != int(match[4], 16):
-                return "its checksum is not the one in its name"
-            rows = schema.read_rows(content, columns)
+            content, rows = read_shard(path or self.shards / name, name)
+            pieces = _counted(schema.read_pieces(content, columns), rows)
+            first = list(itertools.islice(pieces, 2))
         except FileNotFoundError:
             return None
-        except (OSError, MemoryError) as error:
-            return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
-        except schema.OtherSchema as error:
-            return Foreign(error)
-        except SteeringError as error:
-            return str(error)
-        return rows if rows.num_rows == int(match[2]) else f"it has {rows.num_rows} rows, its name says {match[2]}"
+        except UNREADABLE as error:
+            return reason_of(error)
+        return first if len(first) == 1 else itertools.chain(first, pieces)
 
     def scan(self) -> Scan:
         """Keys of all finished cells; every shard's checksum is verified."""
         found = Scan()
-        for name, rows in self.read(["key", "version"], found.problems):
-            found.versions.update(map(str, rows.column("version").unique().to_pylist()))
+        for name, pieces in self.read(["key", "version"], found.problems):
+            try:
+                tables = list(pieces)
+                keys = [key for rows in tables for key in keys_of(rows)]
+            except UNREADABLE as error:
+                found.problems.append((name, reason_of(error)))
+                continue
+            found.keys.update(keys)
+            for rows in tables:
+                found.versions.update(map(str, rows.column("version").unique().to_pylist()))
             found.shards += 1
-            found.rows += rows.num_rows
+            found.rows += len(keys)
             found.bytes += int(name.split("-")[3])
-            found.keys.update(keys_of(rows))
         return found
 
     def set_aside(self, problems: Sequence[tuple[str, str]]) -> None:
@@ -176,6 +192,25 @@ class Store:
                 except FileNotFoundError:
                     continue
 
+    def take_back(self) -> list[str]:
+        """Put files that were set aside but are whole shards back in their place; returns their names.
+
+        Older versions set aside whole shards that were too large for them to read.
+        """
+        back = []
+        folder = self.directory / "set-aside"
+        for name in sorted(_names(folder)):
+            shard = name.partition("-")[2]
+            if isinstance(self._load(shard, ["key", "version"], folder / name), str | None):
+                continue
+            with writing(self.directory):
+                try:
+                    (folder / name).rename(self.shards / shard)
+                except FileNotFoundError:
+                    continue
+            back.append(shard)
+        return back
+
     def tidy(self) -> None:
         """Remove what killed writers left unfinished, an hour later, when none can still be writing it."""
         for folder in (self.directory, *(self.directory / name for name in FOLDERS)):
@@ -190,8 +225,8 @@ class Store:
     def merge(self, names: Sequence[str] | None = None) -> int:
         """Merge small shards, all or these, into larger ones, without double rows; returns how many files went away.
 
-        A merged shard is whole on disk before the first of its parts is removed, so that a kill at any moment leaves
-        at most some rows twice.
+        A merged shard is whole on disk, and was read from there, before the first of its parts is removed: a kill at
+        any moment leaves at most some rows twice.
         """
         chosen = _names(self.shards) if names is None else names
         small = [name for name in chosen if (m := NAME.fullmatch(name)) and int(m[3]) < SMALL_BYTES]
@@ -200,16 +235,23 @@ class Store:
         gone = 0
         parts: list[str] = []
         tables: list[pa.Table] = []
-        size = 0
+        packed = unpacked = 0
         for name in sorted(small):
-            rows = self._load(name, None)
-            if isinstance(rows, pa.Table):
-                parts.append(name)
-                tables.append(rows)
-                size += int(name.split("-")[3])
-            if size > MERGED_BYTES:
+            try:
+                content, _ = read_shard(self.shards / name, name)
+                size = schema.size_of(content)
+                if size > schema.PIECE_BYTES // 2:
+                    continue  # small only because it packs well
+                rows = schema.read_rows(content)
+            except UNREADABLE:
+                continue
+            if parts and (packed > MERGED_BYTES or unpacked + size > schema.PIECE_BYTES):
                 gone += self._merge_parts(parts, tables)
-                parts, tables, size = [], [], 0
+                parts, tables, packed, unpacked = [], [], 0, 0
+            parts.append(name)
+            tables.append(rows)
+            packed += len(content)
+            unpacked += size
         return gone + self._merge_parts(parts, tables)
 
     def _merge_parts(self, parts: list[str], tables: list[pa.Table]) -> int:
@@ -220,10 +262,28 @@ class Store:
         for i, key in enumerate(keys_of(rows)):
             first.setdefault(key, i)
         rows = rows.take(pa.array([first[key] for key in sorted(first)]))
-        self.write(schema.to_bytes(rows.combine_chunks()), rows.num_rows)
+        merged = [self.write(content, count) for count, content in schema.to_shards(rows.combine_chunks())]
+        self._check_merged(merged, sorted(first))
         for name in parts:
             (self.shards / name).unlink(missing_ok=True)
-        return len(parts) - 1
+        return len(parts) - len(merged)
+
+    def _check_merged(self, merged: list[Path], keys: list[bytes]) -> None:
+        """Read merged shards whole, from the disk; where they do not hold these cells they go, and their parts stay."""
+        try:
+            found = []
+            for path in merged:
+                content, rows = read_shard(path, path.name, from_disk=True)
+                found += [key for table in _counted(schema.read_pieces(content), rows) for key in keys_of(table)]
+            if found != keys:
+                raise schema.BadShard("it does not hold the cells of its parts")
+        except UNREADABLE as error:
+            for path in merged:
+                path.unlink(missing_ok=True)
+            raise Unreachable(
+                f"{self.directory}: a merged shard was written, but {reason_of(error)}; it was removed, and all "
+                "finished cells are kept in their parts. See to the disk and start the same command again."
+            ) from None
 
     # Failures and the sweep
 
@@ -259,6 +319,25 @@ class Store:
         if not isinstance(value, dict):
             raise StoreError(f"{self.sweep_file} is missing or not readable; start the sweep again with its file.")
         return value
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a file is not read, from the error of reading it."""
+    if isinstance(error, schema.OtherSchema):
+        return Foreign(error)
+    if isinstance(error, SteeringError):
+        return str(error)
+    return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
+
+
+def _counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same tables; it is an error when they have another number of rows."""
+    found = 0
+    for piece in pieces:
+        found += piece.num_rows
+        yield piece
+    if found != rows:
+        raise schema.BadShard(f"it has {found} rows, its name says {rows}")
 
 
 def keys_of(rows: pa.Table) -> list[bytes]:
@@ -299,20 +378,6 @@ def _visible(value: Any) -> Any:
 
 def _names(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if not name.startswith(TEMPORARY_PREFIX)]
-
-
-def _read_regular(path: Path, size: int) -> bytes:
-    """Content of a regular file that must have a given size; links and devices are refused without opening them."""
-    if size > schema.MAX_SHARD_BYTES:
-        raise StoreError(f"its name claims {size} bytes, above the limit of {schema.MAX_SHARD_BYTES}")
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise StoreError("it is not a regular file")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        actual = os.fstat(descriptor).st_size
-        if actual != size:
-            raise StoreError(f"it has {actual} bytes, its name says {size}")
-        return file.read(size)
 
 
 def _read_json(path: Path, limit: int) -> Any:

@@ -8,14 +8,32 @@ depth, lengths and numbers are bounded, and everything odd is a `ValueError`.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MAGIC = b"PAR1"
 MAX_DEPTH = 8
 MAX_ITEMS = 100_000
 
 STOP, TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(13)
+
+
+class Chunk(NamedTuple):
+    """A piece of a column: the part of it that is in one row group."""
+
+    column: str
+    values: int
+    unpacked: int
+    packed: int
+    start: int
+    """Where its first page is."""
+    codec: int
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes unpacked, at most, as far as its claims are true."""
+        return max(8 * self.values, self.unpacked, self.packed)
 
 
 @dataclass(frozen=True)
@@ -25,8 +43,14 @@ class Claims:
     rows: int
     columns: list[str]
     metadata: dict[bytes, bytes]
-    chunks: list[tuple[str, int, int, int]]
-    """Column, number of values, bytes unpacked, bytes packed, for each piece of a column."""
+    groups: list[int]
+    """Rows of each row group."""
+    chunks: list[Chunk]
+    """Pieces of all columns, group after group."""
+
+    def size(self, columns: Container[str]) -> int:
+        """Bytes that these columns take unpacked."""
+        return sum(chunk.size for chunk in self.chunks if chunk.column in columns)
 
 
 def read_claims(content: bytes) -> Claims:
@@ -47,9 +71,9 @@ def _claims(file: dict[int, Any], size: int) -> Claims:
     schema = [(_whole(one.get(5, 0)), one[4]) for one in file[2]]
     metadata = {pair[1]: pair.get(2, b"") for pair in file.get(5, ())}
     chunks = []
-    rows = 0
+    groups = []
     for group in file[4]:
-        rows += _whole(group[3])
+        groups.append(_whole(group[3]))
         for column in group[1]:
             known = column[3]
             start = min(_whole(known[offset]) for offset in (9, 11) if offset in known)
@@ -57,10 +81,16 @@ def _claims(file: dict[int, Any], size: int) -> Claims:
             if not 4 <= start <= start + packed <= size:
                 raise ValueError("its footer points outside of it")
             path = b".".join(known[3]).decode()
-            chunks.append((path, _whole(known[5]), _whole(known[6]), packed))
-    if rows != _whole(file[3]):
+            chunks.append(Chunk(path, _whole(known[5]), _whole(known[6]), packed, start, _whole(known[4])))
+    if sum(groups) != _whole(file[3]):
         raise ValueError("its footer contradicts itself about the number of rows")
-    return Claims(rows, _leaves(schema), metadata, chunks)
+    return Claims(sum(groups), _leaves(schema), metadata, groups, chunks)
+
+
+def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
+    """A structure at the beginning of some bytes, such as the header of a page, and its length."""
+    reader = _Reader(content)
+    return reader.struct(0), reader.at
 
 
 def _leaves(schema: list[tuple[int, bytes]]) -> list[str]:

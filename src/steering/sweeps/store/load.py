@@ -22,20 +22,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from steering._files import write_atomically
-from steering._types import Ints
 from steering.errors import InvalidOption, NotAvailable
-from steering.sweeps.store.directory import Store, Unreadable
-from steering.sweeps.store.plans import canonical, configuration_id
-from steering.sweeps.store.schema import FINALS, LISTS, SCHEMA, BadShard
+from steering.sweeps.store import lists
+from steering.sweeps.store.directory import UNREADABLE, Store, Unreadable, reason_of
+from steering.sweeps.store.lists import MAX_ROWS, NULLABLE, ORDER
+from steering.sweeps.store.plans import canonical, code_text, configuration_id
+from steering.sweeps.store.schema import FINALS, SCHEMA
 
-ORDER = ("environment", "agent", "steps", "seed")
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
-NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total")
-MAX_ROWS = 1 << 29
-"""Most rows of a long table; beyond, read one environment or agent at a time."""
 
 
 class ProblemWarning(UserWarning):
@@ -107,19 +103,21 @@ class Results:
         """One row for each cell: totals and regrets. The row number is `cell` in the other tables.
 
         Cells with the same environment, agent and steps but another `configuration` differ in something that the texts
-        do not say; see `settings`.
+        do not say; see `settings`. `code` tells the code of your own agents and environments apart.
         """
         rows = self._rows([*FINALS, "config"])
         configs = rows.column("config").combine_chunks().dictionary_encode()
         table = _pandas(rows.drop_columns(["config", "cell"]))
         names = np.array([configuration_id(text) for text in configs.dictionary.to_pylist()], dtype=object)
         table["configuration"] = names[configs.indices.to_numpy()] if len(table) else pd.Series(dtype=object)
+        codes = np.array([code_text(text) for text in configs.dictionary.to_pylist()], dtype=object)
+        table["code"] = codes[configs.indices.to_numpy()] if len(table) else pd.Series(dtype=object)
         table["key"] = [key.hex() for key in table["key"]]
         for name in NULLABLE:
             table[name] = table[name].astype(np.float64)
         table["normalised_regret"] = table["realised_regret"] / table["oracle_total"]
         table["normalised_expected_regret"] = table["expected_regret"] / table["oracle_total"]
-        last = ("configuration", "key")
+        last = ("code", "configuration", "key")
         return table[[*ORDER, *(name for name in table if name not in (*ORDER, *last)), *last]]
 
     @cached_property
@@ -136,69 +134,73 @@ class Results:
     def curves(self) -> pd.DataFrame:
         """Cumulative reward, regret and expected regret of each cell, at the steps that were kept."""
         values = {"reward": "curve_reward", "regret": "curve_realised", "expected_regret": "curve_expected"}
-        rows = self._rows(["curve_step", *values.values()], lambda r: _same_lengths(r, "curve_step", values.values()))
-        lengths = _lengths(rows, "curve_step")
-        table = _long(rows, lengths)
-        table["step"] = _flat(rows, "curve_step")
+        rows = self._rows(
+            ["curve_step", *values.values()], lambda r: lists.check_lengths(r, "curve_step", values.values())
+        )
+        lengths = lists.lengths_of(rows, "curve_step")
+        table = lists.repeated(rows, lengths)
+        table["step"] = lists.values_of(rows, "curve_step")
         for name, column in values.items():
-            known = _lengths(rows, column) == lengths
+            known = lists.lengths_of(rows, column) == lengths
             table[name] = np.nan
-            table.loc[np.repeat(known, lengths), name] = _flat(rows, column)
+            table.loc[np.repeat(known, lengths), name] = lists.values_of(rows, column)
         return table
 
     @cached_property
     def visits(self) -> pd.DataFrame:
         """Visits of each cell to state and action in each window of steps (start, end]; rows of zero are left out."""
-        rows = self._rows(["visits", "visit_shape", "window_edges"], _check_visits)
-        counts = _flat(rows, "visits")
-        lengths = _lengths(rows, "visits")
-        shapes = _shapes(rows, "visit_shape")
-        edges = _flat(rows, "window_edges")
-        edge_starts = np.cumsum(_lengths(rows, "window_edges")) - _lengths(rows, "window_edges")
-        kept = np.flatnonzero(counts)
-        owner, within = (part[kept] for part in _places(lengths))
-        states, actions = shapes[owner, 1], shapes[owner, 2]
-        window = within // (states * actions)
-        table = _long(rows, np.bincount(owner, minlength=len(lengths)))
+        rows = self._rows(["visits", "visit_shape", "window_edges"], lists.check_visits, lists.without_zeros)
+        lengths = lists.lengths_of(rows, "visits")
+        shapes = lists.shapes_of(rows, "visit_shape")
+        edges = lists.values_of(rows, "window_edges")
+        edge_starts = np.cumsum(lists.lengths_of(rows, "window_edges")) - lists.lengths_of(rows, "window_edges")
+        # Places are below 2^31 (`lists.check_visits`): half the memory, and this is the longest table.
+        owner, within = (
+            np.repeat(np.arange(len(lengths), dtype=np.int32), lengths),
+            lists.values_of(rows, "visit_place"),
+        )
+        _, states, actions = shapes.T.astype(np.int32)
+        window = within // (states * actions)[owner]
+        table = lists.repeated(rows, lengths)
         table["start"] = edges[edge_starts[owner] + window]
         table["end"] = edges[edge_starts[owner] + window + 1]
-        table["state"] = within // actions % states
-        table["action"] = within % actions
-        table["visits"] = counts[kept]
+        table["state"] = (within // actions[owner] % states[owner]).astype(np.int64)
+        table["action"] = (within % actions[owner]).astype(np.int64)
+        table["visits"] = lists.values_of(rows, "visits")
         return table
 
     @cached_property
     def diagnostics(self) -> pd.DataFrame:
         """Recorded numbers over time: a row for each cell, diagnostic and step."""
         names = ("diagnostic", "diagnostic_step", "diagnostic_value")
-        rows = self._rows(names, lambda r: _same_lengths(r, names[0], names[1:], empty=False))
-        table = _long(rows, _lengths(rows, names[0]))
+        rows = self._rows(names, lambda r: lists.check_lengths(r, names[0], names[1:], empty=False))
+        table = lists.repeated(rows, lists.lengths_of(rows, names[0]))
         table["diagnostic"] = pd.Categorical(rows.column(names[0]).combine_chunks().flatten().to_pylist())
-        table["step"] = _flat(rows, names[1])
-        table["value"] = _flat(rows, names[2])
+        table["step"] = lists.values_of(rows, names[1])
+        table["value"] = lists.values_of(rows, names[2])
         return table
 
     @cached_property
     def information(self) -> pd.DataFrame:
         """Stein information D(s, a) at every plan, where diagnostics were recorded: cell, step, state and action."""
         names = ("information_step", "information_shape", "information")
-        rows = self._rows(names, lambda r: _check_stacked(r, *names))
-        return _stacked(rows, *names[:2], {"information": names[2]}).drop(columns="layer")
+        rows = self._rows(names, lambda r: lists.check_stacked(r, *names))
+        return lists.stacked(rows, *names[:2], {"information": names[2]}).drop(columns="layer")
 
     @cached_property
     def posterior(self) -> pd.DataFrame:
         """Beliefs about Q: mean and standard deviation for each cell, step, layer, state and action."""
         names = ("posterior_step", "posterior_shape", "posterior_mean", "posterior_std", "posterior_optimal")
-        rows = self._rows(names, _check_posterior)
-        table = _stacked(rows, *names[:2], {"mean": names[2], "std": names[3]})
-        size = _shapes(rows, "posterior_shape").prod(axis=1)
-        optimal = _lengths(rows, "posterior_optimal")
+        rows = self._rows(names, lists.check_posterior)
+        table = lists.stacked(rows, *names[:2], {"mean": names[2], "std": names[3]})
+        size = lists.shapes_of(rows, "posterior_shape").prod(axis=1)
+        optimal = lists.lengths_of(rows, "posterior_optimal")
         starts = np.cumsum(optimal) - optimal
-        owner, within = _places(_lengths(rows, "posterior_mean"))
+        owner, within = lists.places_of(lists.lengths_of(rows, "posterior_mean"))
         known = (optimal > 0)[owner]
         at = (starts[owner] + within % np.maximum(size[owner], 1))[known]
         table["optimal"] = np.nan
-        table.loc[known, "optimal"] = _flat(rows, "posterior_optimal")[at]
+        table.loc[known, "optimal"] = lists.values_of(rows, "posterior_optimal")[at]
         return table.dropna(subset=["mean"], ignore_index=True)
 
     def write(self, directory: str | os.PathLike[str], *, format: str = "parquet") -> list[Path]:
@@ -240,33 +242,49 @@ class Results:
         coordinates = {n: ("cell", cells[n].to_numpy(dtype=object if n in ORDER[:2] else None)) for n in ORDER}
         return xarray.Dataset(variables, coords={"step": steps, **coordinates})
 
-    def _rows(self, columns: Sequence[str], check: Callable[[pa.Table], None] = lambda rows: None) -> pa.Table:
-        """Columns of all kept cells, each cell once, in the canonical order."""
+    def _rows(
+        self,
+        columns: Sequence[str],
+        check: Callable[[pa.Table], None] = lambda rows: None,
+        shrink: Callable[[pa.Table], pa.Table] = lambda rows: rows,
+    ) -> pa.Table:
+        """Columns of all kept cells, each cell once, in the canonical order; every piece is checked, then shrunk."""
         names = list(dict.fromkeys(["key", *ORDER, *columns]))
         problems: list[tuple[str, str]] = []
-        tables = [pa.schema([SCHEMA.field(name) for name in names]).empty_table()]
-        for name, rows in self._store.read(names, problems):
+        tables = [shrink(pa.schema([SCHEMA.field(name) for name in names]).empty_table())]
+        values = 0
+        for name, pieces in self._store.read(names, problems):
+            own = []
+            size = values
             try:
-                _check_nulls(rows)
-                check(rows)
-            except BadShard as error:
-                problems.append((name, str(error)))
+                for piece in pieces:
+                    own.append(shrink(self._kept(piece, check)))
+                    size += lists.most_values(own[-1])
+                    if size > MAX_ROWS:
+                        break
+            except UNREADABLE as error:
+                problems.append((name, reason_of(error)))
                 continue
-            for column, texts in self._keep.items():
-                rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
-            tables.append(rows)
-        self._report(problems)
-        table = pa.concat_tables(tables)
-        for name in set(names) & set(LISTS):
-            if sum(len(chunk.values) for chunk in table.column(name).chunks) > MAX_ROWS:
+            if size > MAX_ROWS:
                 raise NotAvailable(f"the table would have more than {MAX_ROWS} rows; load one environment or agent.")
-        table = _ordered(table)
+            values = size
+            tables += own
+        self._report(problems)
+        table = _ordered(pa.concat_tables(tables))
         # All tables speak of the cells of the first one that was read, though a sweep may be writing meanwhile.
         keys = table.column("key").to_pylist()
         if self._cells is None:
             self._cells = {key: cell for cell, key in enumerate(keys)}
         numbers = pa.array([self._cells.get(key) for key in keys], pa.int64())
         return table.append_column("cell", numbers).filter(pc.is_valid(numbers))
+
+    def _kept(self, rows: pa.Table, check: Callable[[pa.Table], None]) -> pa.Table:
+        """Rows of the cells that were asked for, after all were checked."""
+        lists.check_nulls(rows)
+        check(rows)
+        for column, texts in self._keep.items():
+            rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
+        return rows
 
     def _report(self, problems: list[tuple[str, str]]) -> None:
         new = [problem for problem in problems if problem not in self.problems]
@@ -302,108 +320,3 @@ def _ordered(table: pa.Table) -> pa.Table:
             seen.add(keys[i])
             indices.append(i)
     return table.take(pa.array(indices, pa.int64())).combine_chunks()
-
-
-def _check_nulls(rows: pa.Table) -> None:
-    for name in rows.column_names:
-        column = rows.column(name)
-        missing = 0 if name in NULLABLE else column.null_count
-        if name in LISTS:
-            missing += sum(chunk.values.null_count for chunk in column.chunks)
-        if missing:
-            raise BadShard(f"its column {name} has holes")
-
-
-def _lengths(rows: pa.Table, name: str) -> Ints:
-    lengths: Ints = pc.list_value_length(rows.column(name)).to_numpy().astype(np.int64)
-    return lengths
-
-
-def _flat(rows: pa.Table, name: str) -> NDArray[Any]:
-    values: NDArray[Any] = rows.column(name).combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return values
-
-
-def _shapes(rows: pa.Table, name: str) -> Ints:
-    """Shapes as (cells, 3); zeros where a cell has none."""
-    shapes = np.zeros((rows.num_rows, 3), dtype=np.int64)
-    shapes[_lengths(rows, name) == 3] = _flat(rows, name).reshape(-1, 3)
-    return shapes
-
-
-def _same_lengths(rows: pa.Table, first: str, others: Any, *, empty: bool = True) -> None:
-    """Lists that belong together have one length; with `empty`, a list that was not recorded may be empty."""
-    lengths = _lengths(rows, first)
-    for name in others:
-        other = _lengths(rows, name)
-        if not np.all((other == lengths) | (empty & (other == 0))):
-            raise BadShard(f"its columns {first} and {name} do not fit together")
-
-
-def _check_shapes(rows: pa.Table, name: str) -> Ints:
-    lengths = _lengths(rows, name)
-    if not np.all((lengths == 3) | (lengths == 0)):
-        raise BadShard(f"its column {name} does not hold shapes")
-    shapes = _shapes(rows, name)
-    if np.any(shapes[lengths == 3] < 1) or np.any(shapes.astype(np.float64).prod(axis=1) > MAX_ROWS):
-        raise BadShard(f"its column {name} holds impossible shapes")
-    return shapes
-
-
-def _check_visits(rows: pa.Table) -> None:
-    shapes = _check_shapes(rows, "visit_shape")
-    edges = _lengths(rows, "window_edges")
-    if np.any(shapes.prod(axis=1) != _lengths(rows, "visits")) or np.any((edges != shapes[:, 0] + 1) & (edges > 0)):
-        raise BadShard("its visits do not fit their shape")
-    if np.any((edges == 0) & (shapes[:, 0] > 0)):
-        raise BadShard("its visits have no windows")
-
-
-def _check_stacked(rows: pa.Table, step: str, shape: str, values: str) -> None:
-    size = _check_shapes(rows, shape).prod(axis=1)
-    if not np.all(_lengths(rows, step) * size == _lengths(rows, values)):
-        raise BadShard(f"its column {values} does not fit its shape")
-
-
-def _check_posterior(rows: pa.Table) -> None:
-    _check_stacked(rows, "posterior_step", "posterior_shape", "posterior_mean")
-    _same_lengths(rows, "posterior_mean", ["posterior_std"], empty=False)
-    size, optimal = _shapes(rows, "posterior_shape").prod(axis=1), _lengths(rows, "posterior_optimal")
-    if not np.all((optimal == size) | (optimal == 0)):
-        raise BadShard("its optimal Q does not fit its shape")
-
-
-def _places(lengths: Ints) -> tuple[Ints, Ints]:
-    """For each element of lists one after the other: which list it is in, and its place there."""
-    owner: Ints = np.repeat(np.arange(len(lengths)), lengths)
-    within: Ints = np.arange(len(owner)) - (np.cumsum(lengths) - lengths)[owner]
-    return owner, within
-
-
-def _stacked(rows: pa.Table, step: str, shape: str, values: dict[str, str]) -> pd.DataFrame:
-    """Long table of arrays (times, layers, S, A): columns step, layer, state, action and the values."""
-    lengths = _lengths(rows, next(iter(values.values())))
-    owner, within = _places(lengths)
-    layers, states, actions = _shapes(rows, shape)[owner].T
-    steps = _lengths(rows, step)
-    time = within // np.maximum(layers * states * actions, 1)
-    table = _long(rows, lengths)
-    table["step"] = _flat(rows, step)[(np.cumsum(steps) - steps)[owner] + time]
-    table["layer"] = within // (states * actions) % layers
-    table["state"] = within // actions % states
-    table["action"] = within % actions
-    for name, column in values.items():
-        table[name] = _flat(rows, column)
-    return table
-
-
-def _long(rows: pa.Table, lengths: Ints) -> pd.DataFrame:
-    """The columns that say which cell a row belongs to, each cell repeated."""
-    table = pd.DataFrame({"cell": np.repeat(rows.column("cell").to_numpy(), lengths)})
-    for name in ORDER:
-        if name in ("environment", "agent"):
-            texts = pd.Categorical(rows.column(name).to_pylist())
-            table[name] = pd.Categorical.from_codes(np.repeat(texts.codes, lengths), dtype=texts.dtype)
-        else:
-            table[name] = np.repeat(rows.column(name).to_numpy(), lengths)
-    return table

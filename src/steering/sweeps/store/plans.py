@@ -17,6 +17,8 @@ Groups = list[tuple[str, Seeds]]
 MAX_BYTES = 32 << 20
 MAX_CELLS = 10_000_000
 PLAN = "plan"
+IMPORTS = "imports"
+MAX_IMPORTS = 1000
 
 
 def canonical(config: Mapping[str, Any]) -> str:
@@ -44,7 +46,58 @@ def _size(text: str, seeds: Seeds) -> int:
 
 def without_plan(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The description alone."""
-    return {key: value for key, value in saved.items() if key != PLAN}
+    return {key: value for key, value in saved.items() if key not in (PLAN, IMPORTS)}
+
+
+def read_imports(saved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the modules that a saved sweep was started with; what is no name of a module is left out."""
+    names = saved.get(IMPORTS)
+    kept = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return tuple(name for name in kept[:MAX_IMPORTS] if all(part.isidentifier() for part in name.split(".")))
+
+
+KINDS = ("environment", "agent")
+
+
+def name_of(text: str) -> str:
+    """What the code of an agent or environment depends on in its text: its name; of Gymnasium environments the id."""
+    name, _, rest = text.partition(":")
+    return f"gym:{rest.partition(',')[0].strip()}" if name.strip() == "gym" else name.strip()
+
+
+def code_text(text: str) -> str:
+    """Short text of the code in a configuration that is not the package's, ``agent=HASH@VERSION``; often empty."""
+    if '"code":' not in text:
+        return ""
+    try:
+        codes = json.loads(text)["code"]
+        known = {kind: codes[kind] for kind in KINDS if kind in codes}
+        shown = {kind: (str(one["source"] or "")[:8], str(one.get("version", ""))) for kind, one in known.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return "?"
+    return " ".join(f"{kind}={source}{f'@{version}' if version else ''}" for kind, (source, version) in shown.items())
+
+
+def codes_of(environment: str, agent: str, code: str) -> dict[tuple[str, str], str]:
+    """Code by kind and name, from the texts of a cell and its `code_text`."""
+    parts = (part.partition("=") for part in code.split())
+    names = {"environment": environment, "agent": agent}
+    return {(kind, name_of(names[kind])): value for kind, _, value in parts if kind in names}
+
+
+def codes_of_plan(groups: Iterable[tuple[str, Any]]) -> dict[tuple[str, str], str]:
+    """Code by kind and name that a plan asks for."""
+    found: dict[tuple[str, str], str] = {}
+    for text, _ in groups:
+        if code := code_text(text):
+            config = json.loads(text)
+            found |= codes_of(config["environment"], config["agent"], code)
+    return found
+
+
+def is_older(codes: Mapping[tuple[str, str], str], wanted: Mapping[tuple[str, str], str]) -> bool:
+    """Whether a cell has other code of an agent or environment than the plan asks for."""
+    return any(wanted.get(what, code) != code for what, code in codes.items())
 
 
 def read_plan(saved: Mapping[str, Any]) -> Groups | None:

@@ -5,32 +5,49 @@ points, visits, diagnostics and the posterior of Q where they were recorded. One
 one piece: it is in a whole shard or it is nowhere.
 
 The file carries `SCHEMA_VERSION` and the package version in its metadata and nothing else that a reader would act on;
-`read_rows` refuses every file whose columns and types are not exactly those of `SCHEMA`, and every file that claims
+`read_pieces` refuses every file whose columns and types are not exactly those of `SCHEMA`, and every file that claims
 more than it may hold, before any data is unpacked.
+
+One bound, `PIECE_BYTES`, holds for what is written in one shard, merged into one and unpacked at once, so that every
+shard that is written is also read. A larger shard, which older versions left behind, is read in pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from steering._version import __version__
 from steering.errors import NotAvailable, SteeringError
 from steering.runs.results import RunResults
-from steering.sweeps.store.footer import read_claims
+from steering.sweeps.store.footer import Claims, read_claims
+from steering.sweeps.store.pages import row_bytes
 
 SCHEMA_VERSION = 1
 KEY_BYTES = 16
 
 MAX_SHARD_BYTES = 1 << 30
-"""Largest shard that is read, as a file and unpacked; a shard written here is far below."""
+"""Largest file that is read; a shard written here is far below."""
+
+PIECE_BYTES = 128 << 20
+"""Most that a shard takes unpacked, and most that is unpacked at once: the bound for writing, merging and reading.
+Only a row that alone takes more is in a shard of its own."""
+
+MAX_ROW_BYTES = 960 << 20
+"""Largest row, unpacked; it is less than the largest file, so that such a row is read even where nothing packs."""
 
 MAX_SHARD_ROWS = 1_000_000
+
+MAX_UNPACKED_BYTES = 32 << 30
+"""Largest shard, unpacked, that is read in pieces. Lists in memory count with 32 bits, so no version has put more than
+2^31 values, of 8 bytes by this measure, in a column; this is twice as much."""
 
 TEXTS = ("environment", "agent", "config", "version")
 LISTS: dict[str, pa.DataType] = {
@@ -94,6 +111,10 @@ class BadShard(SteeringError):
     """A file is not a whole shard of this schema."""
 
 
+class TooLarge(SteeringError):
+    """A row that would be too large to be read again."""
+
+
 class OtherSchema(BadShard):
     """A file is a shard of another version of this schema, as far as can be told."""
 
@@ -148,7 +169,25 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     for name, values in lists.items():
         columns[name] = _list_column(values, n, LISTS[name])
     arrays = [_column(columns[field.name], field.type) for field in SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    rows = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    if n and _size(rows) // n > MAX_ROW_BYTES:
+        raise TooLarge(
+            f"the results of one run of {results.agent} on {results.environment} take {_size(rows) // n:,} bytes, "
+            f"above the limit of {MAX_ROW_BYTES:,}; count visits in fewer windows or record less."
+        )
+    return rows
+
+
+def _size(rows: pa.Table) -> int:
+    """About what rows take unpacked, by the measure of `Chunk.size`."""
+    size = 0
+    for name in rows.column_names:
+        column = rows.column(name)
+        values = rows.num_rows
+        if name in LISTS:
+            values += pc.sum(pc.list_value_length(column)).as_py() or 0
+        size += max(8 * values, column.nbytes if name in TEXTS else 0)
+    return size
 
 
 def _texts(results: RunResults, config: str) -> dict[str, str]:
@@ -242,24 +281,80 @@ def to_bytes(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+def to_shards(rows: pa.Table) -> list[tuple[int, bytes]]:
+    """Rows as one shard or several, each within `PIECE_BYTES`: their numbers of rows and their bytes."""
+    count = rows.num_rows
+    parts = min(-(-_size(rows) // PIECE_BYTES), count)
+    if parts <= 1:
+        content = to_bytes(rows)
+        # What the file claims is what readers go by; it may be a little more than was thought.
+        if count <= 1 or read_claims(content).size(LEAVES) <= PIECE_BYTES:
+            return [(count, content)]
+        parts = 2
+    edges = [count * i // parts for i in range(parts + 1)]
+    return [one for low, high in pairwise(edges) for one in to_shards(rows.slice(low, high - low))]
+
+
 def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Rows of a shard, all columns or some; `BadShard` says why a file is not one."""
+    return pa.concat_tables(read_pieces(content, columns))
+
+
+def size_of(content: bytes) -> int:
+    """Bytes that a shard takes unpacked, as it claims."""
     try:
-        _check_claims(content)
-        table = pq.ParquetFile(pa.BufferReader(content)).read(
-            columns=None if columns is None else list(columns), use_threads=False
-        )
-        wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
-        table = table.select(wanted.names).cast(wanted)
-        table.validate(full=True)
+        return _check_claims(content).size(LEAVES)
+    except ValueError as error:
+        raise BadShard(str(error)) from None
+
+
+def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Rows of a shard, all columns or some, as tables of which none takes more than `PIECE_BYTES` and a row."""
+    try:
+        claims = _check_claims(content)
+        names = SCHEMA.names if columns is None else list(columns)
+        leaves = [leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if name in names]
+        wanted = pa.schema([SCHEMA.field(name) for name in names])
+        file = pq.ParquetFile(pa.BufferReader(content))
+        if claims.size(leaves) <= PIECE_BYTES:
+            yield _checked(file.read(columns=names, use_threads=False), wanted)
+            return
+        for group, count in enumerate(_rows_at_once(content, claims, leaves)):
+            for batch in file.iter_batches(count, row_groups=[group], columns=names, use_threads=False):
+                yield _checked(pa.Table.from_batches([batch]), wanted)
     except (BadShard, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, RecursionError) as error:
         raise BadShard(f"it cannot be read as Parquet ({str(error).splitlines()[0][:120]})") from None
+
+
+def _checked(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    table = table.select(wanted.names).cast(wanted)
+    table.validate(full=True)
     return table
 
 
-def _check_claims(content: bytes) -> None:
+def _rows_at_once(content: bytes, claims: Claims, leaves: Sequence[str]) -> list[int]:
+    """How many rows of each row group are unpacked at once; a row that is too large is refused."""
+    counts = []
+    for group, rows in enumerate(claims.groups):
+        sizes = np.zeros(rows)
+        for chunk in claims.chunks[group * len(LEAVES) : (group + 1) * len(LEAVES)]:
+            if chunk.column in leaves:
+                name = chunk.column.partition(".")[0]
+                text = name in TEXTS or LISTS.get(name) == pa.string()
+                sizes += row_bytes(content, chunk, rows, is_list=name in LISTS, is_text=text)
+        largest = sizes.max(initial=0.0)
+        if largest > MAX_ROW_BYTES:
+            raise BadShard(f"it has a row of {largest:.0f} bytes unpacked, above the limit of {MAX_ROW_BYTES}")
+        count = max(rows, 1)
+        while count > 1 and np.add.reduceat(sizes, np.arange(0, rows, count)).max() > PIECE_BYTES + largest:
+            count = (count + 1) // 2
+        counts.append(count)
+    return counts
+
+
+def _check_claims(content: bytes) -> Claims:
     """Refuse a file by its footer alone: other columns, another version, or sizes beyond what a shard may have."""
     if len(content) > MAX_SHARD_BYTES:
         raise BadShard(f"it has {len(content)} bytes, above the limit of {MAX_SHARD_BYTES}")
@@ -271,11 +366,11 @@ def _check_claims(content: bytes) -> None:
         raise OtherSchema(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
     if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
-    pieces = [chunk[0] for chunk in claims.chunks]
-    if claims.columns != LEAVES or pieces != LEAVES * (len(pieces) // len(LEAVES)):
+    if claims.columns != LEAVES or [chunk.column for chunk in claims.chunks] != LEAVES * len(claims.groups):
         raise BadShard("its columns are not those of a shard")
     if not 0 < claims.rows <= MAX_SHARD_ROWS:
         raise BadShard(f"it claims {claims.rows} rows")
-    unpacked = sum(max(8 * values, unpacked, packed) for _, values, unpacked, packed in claims.chunks)
-    if unpacked > MAX_SHARD_BYTES:
-        raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_SHARD_BYTES}")
+    unpacked = claims.size(LEAVES)
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_UNPACKED_BYTES}")
+    return claims

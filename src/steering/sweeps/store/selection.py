@@ -1,6 +1,7 @@
 """Which cells a comparison counts: of one environment, agent and number of steps those of one configuration only.
 
-Two configurations may have the same text: a `file:` environment whose file changed, other things recorded, options
+Cells of other code of an agent or environment than the newest sweep asks for are left out. Beside that,
+two configurations may have the same text: a `file:` environment whose file changed, other things recorded, options
 whose defaults changed with the package, another revision of its numbers. Such runs must not be mixed, nor counted
 twice. The rule, for tables and figures alike: the configuration that the newest sweep of the directory asked for; if it
 asked for several or none of them, the one with the most finished seeds. What is left out, and what failed or is not
@@ -17,7 +18,7 @@ import pandas as pd
 
 from steering.sweeps.store.directory import StoreError
 from steering.sweeps.store.load import Results
-from steering.sweeps.store.plans import Groups, configuration_id, read_plan
+from steering.sweeps.store.plans import Groups, codes_of, codes_of_plan, configuration_id, is_older, read_plan
 
 TEXTS = ["environment", "agent", "steps"]
 
@@ -32,8 +33,9 @@ class Selection:
 
 def select(results: Results) -> Selection:
     """Choose the cells of a results directory that are compared."""
-    finals = results.finals
+    every = results.finals
     groups = _plan(results)
+    finals = every[~_older(every, codes_of_plan(groups))]
     wanted = {configuration_id(text) for text, _ in groups}
     counts = finals.groupby([*TEXTS, "configuration"], sort=True).size().rename("cells").reset_index()
     counts["wanted"] = counts["configuration"].isin(wanted)
@@ -41,6 +43,11 @@ def select(results: Results) -> Selection:
     chosen = counts.drop_duplicates(TEXTS)
     kept = finals[finals["configuration"].isin(chosen["configuration"])]
     notes = []
+    if len(finals) < len(every):
+        notes.append(
+            f"{len(every) - len(finals)} cell(s) of older code are left out; the column `code` of steering.load tells "
+            "them apart."
+        )
     if len(kept) < len(finals):
         several = counts[counts.duplicated(TEXTS)].iloc[0]
         notes.append(
@@ -50,6 +57,13 @@ def select(results: Results) -> Selection:
             "counted."
         )
     return Selection(kept, [*notes, *_missing(results, groups)])
+
+
+def _older(finals: pd.DataFrame, wanted: dict[tuple[str, str], str]) -> pd.Series[bool]:
+    """Which cells have other code of agents and environments than the newest sweep asks for."""
+    rows = list(finals[["environment", "agent", "code"]].itertuples(index=False, name=None)) if wanted else []
+    known = {row: is_older(codes_of(*row), wanted) for row in set(rows)}
+    return pd.Series([known[row] for row in rows] if wanted else False, index=finals.index, dtype=bool)
 
 
 def _plan(results: Results) -> Groups:
