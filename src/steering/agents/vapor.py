@@ -17,6 +17,7 @@ the discounted setting l is the occupancy times 1 - g, with start weight 1 - g.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -74,7 +75,7 @@ class VAPOR(SoftPolicyAgent):
             value, gradient, _ = self.dual(P, r, sigma, unit * flat.reshape(self._V.shape), state)
             return value / unit, gradient.ravel()
 
-        options = {"maxiter": self.options.iterations, "ftol": 1e-12, "gtol": 1e-8}
+        options: Any = {"maxiter": self.options.iterations, "ftol": 1e-12, "gtol": 1e-8}
         found = minimize(dual, self._V.ravel() / unit, jac=True, method="L-BFGS-B", options=options)
         self._V = unit * np.asarray(found.x).reshape(self._V.shape)
         self.set_logits(self.dual(P, r, sigma, self._V, state)[2])
