@@ -11,12 +11,14 @@ step h of an episode.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from steering import _html
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
@@ -89,6 +91,15 @@ class Agent(ABC):
 
     def __init__(self, options: Any = None) -> None:
         self.options = options
+
+    def __repr__(self) -> str:
+        from steering.agents.registry import describe_agent
+
+        return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
+
+    def _repr_html_(self) -> str:
+        options: Any = getattr(self, "options", None)
+        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
