@@ -101,6 +101,8 @@ def _shades(base: str, count: int, *, alone: bool) -> list[str]:
 def draw_curves(axes: Axes, table: pd.DataFrame, chosen: Mapping[str, Look] | None = None) -> None:
     """Draw the mean of every agent over steps with its band, from columns agent, step, mean, low and high.
 
+    Where the ends are NaN, because of too few seeds, there is no band.
+
     Panels of one figure share the looks of all its agents; those of the table are the default.
     """
     agents = list(dict.fromkeys(table["agent"]))
@@ -109,4 +111,5 @@ def draw_curves(axes: Axes, table: pd.DataFrame, chosen: Mapping[str, Look] | No
         rows = table[table["agent"] == agent]
         shade, line = chosen[agent]
         axes.plot(rows["step"], rows["mean"], color=shade, linestyle=line, label=label(agent), linewidth=1.6)
-        axes.fill_between(rows["step"], rows["low"], rows["high"], color=shade, alpha=0.15, linewidth=0)
+        if rows["low"].notna().any():
+            axes.fill_between(rows["step"], rows["low"], rows["high"], color=shade, alpha=0.15, linewidth=0)

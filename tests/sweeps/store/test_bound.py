@@ -122,8 +122,8 @@ def test_what_is_done_at_the_end_is_counted_on_the_disk(tmp_path, monkeypatch):
 
 
 def test_a_part_of_a_sweep_counts_its_own_cells(tmp_path):
-    first = steering.sweep(WANTED, tmp_path, workers=0, shard=Part(1, 2))
-    second = steering.sweep(WANTED, tmp_path, workers=0, shard=Part(2, 2))
+    first = steering.sweep(WANTED, tmp_path, workers=0, part=Part(1, 2))
+    second = steering.sweep(WANTED, tmp_path, workers=0, part=Part(2, 2))
     assert [(one.cells, one.done, one.pending) for one in (first, second)] == [(35, 35, 0)] * 2
 
 
