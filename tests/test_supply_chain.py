@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 LICENCES = runpy.run_path(str(ROOT / ".ci" / "licences.py"))
-LOWEST = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"](PROJECT)
+CLAIMS = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))
+LOWEST = CLAIMS["lowest"](CLAIMS["claims"]())
 PINS = {
     canonicalize_name(name): version
     for name, version in re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
