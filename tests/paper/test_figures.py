@@ -33,6 +33,7 @@ from steering.paper.chapters import (
 )
 from steering.paper.charts import Chart
 from steering.paper.contents import ALIASES, NAMES, resolve
+from steering.paper.report.page import chart_json
 from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS, deepsea, prior_environment
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
@@ -76,7 +77,7 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
             assert "small" in all_text(figure)
         assert_no_text_overlaps(figure)
     for chart in single_charts(chapter.charts(tables, SMALL)):
-        json.dumps(chart, allow_nan=False)
+        json.loads(chart_json(chart))
         assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
     for claim in chapter.claims(small_tables(name)):
         assert claim.decision[1], "every verdict has a reason"
@@ -197,8 +198,7 @@ def test_regret_curves_are_those_of_the_runs() -> None:
     expected = runs.regret_curve(normalised=True).mean(axis=0)
     np.testing.assert_allclose(rows["mean"], expected[rows["x"].to_numpy() - 1], rtol=1e-12)
     assert set(table["agent"]) == set(AGENTS)
-    assert (table["low"] <= table["mean"] + 1e-12).all()
-    assert (table["mean"] <= table["high"] + 1e-12).all()
+    assert table[["low", "high"]].isna().all(axis=None), "two seeds have no interval"
 
 
 def test_prior_beliefs_are_given_to_every_agent() -> None:

@@ -22,7 +22,7 @@ from reproduction_small import CHAPTERS, SMALL
 from steering.errors import InvalidOption, SteeringError
 from steering.paper import reproduce, verdicts
 from steering.paper.chapters import psrl_sparsity
-from steering.paper.report.page import _json
+from steering.paper.report.page import chart_json
 from steering.paper.report.settings import runs_text, size_words
 from steering.paper.report.text import claims_table
 from steering.paper.rule import Verdict
@@ -205,8 +205,8 @@ def test_the_page_asks_for_nothing_from_outside(small: Reproduction) -> None:
 
 
 def test_text_of_charts_cannot_break_the_page() -> None:
-    assert "</script" not in _json({"title": "</script><b>"})
-    assert json.loads(_json({"title": "</script>"})) == {"title": "</script>"}
+    assert "</script" not in chart_json({"title": "</script><b>"})
+    assert json.loads(chart_json({"title": "</script>"})) == {"title": "</script>"}
 
 
 def test_numbers_do_not_depend_on_workers_or_restarts(tmp_path: Path) -> None:
