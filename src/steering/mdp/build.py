@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,22 +128,37 @@ def _is_table(values: object) -> bool:
 
 def _column(table: Any, name: str) -> NDArray[Any] | None:
     for written in (name, f"{name}s", name.replace("probability", "probabilities")):
-        if written in table.columns:
-            column: NDArray[Any] = table[written].to_numpy()
-            return column
+        if written in table:
+            return np.asarray(table[written])
     return None
 
 
-def _read_csv(path: str | os.PathLike[str]) -> Any:
-    import pandas as pd
-
+def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Columns of a CSV file: numbers where all entries of a column are, else texts."""
+    name = os.fspath(path)
     try:
-        return pd.read_csv(path, skipinitialspace=True, float_precision="round_trip", keep_default_na=False)
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [row for row in csv.reader(file, skipinitialspace=True) if row]
     except OSError as error:
-        raise InvalidMDP(f"cannot read '{os.fspath(path)}': {error.strerror or error}.") from None
-    except (ValueError, UnicodeError, pd.errors.ParserError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidMDP(f"'{os.fspath(path)}' is not a table of transitions: {reason}.") from None
+        raise InvalidMDP(f"cannot read '{name}': {error.strerror or error}.") from None
+    except (UnicodeError, csv.Error) as error:
+        raise InvalidMDP(f"'{name}' is not a table of transitions: {error}.") from None
+    if len(lines) < 2:
+        raise InvalidMDP(f"'{name}' has no transitions; the first line must name the columns, each other is one.")
+    header, rows = lines[0], lines[1:]
+    odd = next((i for i, row in enumerate(rows) if len(row) != len(header)), None)
+    if odd is not None:
+        raise InvalidMDP(f"transition {odd} in '{name}' has {len(rows[odd])} entries; there are {len(header)} columns.")
+    return {title.strip(): _parsed(column) for title, column in zip(header, zip(*rows, strict=True), strict=True)}
+
+
+def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
+    for kind in (int, float):
+        try:
+            return np.array([kind(entry) for entry in column])
+        except (ValueError, OverflowError):
+            continue
+    return np.array([entry.strip() for entry in column], dtype=object)
 
 
 def _vector(name: str, values: Any) -> NDArray[Any]:
