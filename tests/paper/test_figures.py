@@ -342,8 +342,8 @@ def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
     table = small_tables("q_posterior")["posterior"]
     table["std"] = table["agent"].map({"q_learning": 0.0, "ube": 1e6}).fillna(0.01)
     drawn = q_posterior.CHAPTER.figures({"posterior": table}, SMALL)
-    titles = {name: figure.get_suptitle() for name, figure in drawn.items()}
-    assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds)" in titles["q_posterior_4_mm"]
+    titles = {name: " ".join(figure.get_suptitle().split()) for name, figure in drawn.items()}
+    assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds; dotted: Q*)" in titles["q_posterior_4_mm"]
     assert titles["q_posterior_4_mm"].endswith("deviation of STEERING, default and Moment matching")
     assert titles["q_posterior_4_q_learning"].endswith("deviation of STEERING, default; Q-learning has none")
     assert titles["q_posterior_8_ube"].endswith("UBE's is wider than the axes and not drawn")

@@ -77,6 +77,9 @@ class Agent(ABC):
     plans: ClassVar[bool] = False
     """Whether `plan` decides anything: a class that has a `plan` says True unless it says otherwise."""
 
+    group: ClassVar[str] = "others"
+    """Under which heading `steering agents` lists it."""
+
     policy: Ints | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -114,6 +117,10 @@ class Agent(ABC):
 
     def wants_plan(self) -> bool:
         """Whether to plan before the next step, earlier than the environment asks; looked at after each `observe`."""
+        return False
+
+    def keeps_plan(self) -> bool:
+        """Whether the plan in force goes on when the environment asks for one; looked at before each `plan`."""
         return False
 
     @abstractmethod
@@ -177,7 +184,9 @@ class ModelBasedOptions:
     """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
     replan: str = "every"
     """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
-    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan)."""
+    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
+    horizon also "doubling" and "tsde" (only when visits doubled, with "tsde" also when a plan has lasted longer than
+    the one before)."""
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
@@ -219,6 +228,10 @@ class ModelBasedAgent(Agent):
     def wants_plan(self) -> bool:
         """Whether the schedule asks for a plan."""
         return self.schedule.due
+
+    def keeps_plan(self) -> bool:
+        """Whether the schedule keeps the plan; an episode begins with a plan under every schedule."""
+        return self.problem.horizon is None and not self.schedule.regular and not self.schedule.due
 
     def act(self, state: int, step: int = 0) -> int:
         """Look the action up in the policy."""

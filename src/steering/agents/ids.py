@@ -44,6 +44,7 @@ class IDS(ModelBasedAgent):
     """At each plan: add the information of every row to its reward and solve."""
 
     name = "ids"
+    group = "information"
     options: IDSOptions
 
     def plan(self, state: int = 0, step: int = 0) -> None:

@@ -91,8 +91,7 @@ def bias(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
     """
     P, r = policy_chain(mdp.to_dense(), policy, rewards=rewards)
     limit = limiting_matrix(P)
-    h: Floats = np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r)
-    return h
+    return np.asarray(np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r), dtype=np.float64)
 
 
 def limiting_matrix(P: Floats) -> Floats:
