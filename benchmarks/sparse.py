@@ -90,14 +90,15 @@ def mdpsolver_methods(mdp: TabularMDP) -> Iterator[Method]:
 def mdptoolbox_methods(mdp: TabularMDP) -> Iterator[Method]:
     import mdptoolbox.mdp as toolbox
 
+    if mdp.n_states > 1000:  # it compares whole matrices with 0 before it begins: minutes
+        return
     P = [sparse.csr_matrix(mdp.transitions.matrix[a :: mdp.n_actions]) for a in range(mdp.n_actions)]
     R = np.array(mdp.rewards)
     scale = float(np.abs(solve(mdp, DISCOUNT).V).max())
     for name in ("PolicyIterationModified", "ValueIteration"):
 
         def call(name: str = name) -> Any:
-            options = {"epsilon": RELATIVE * scale, "skip_check": True, "max_iter": 10**5}
-            solver = getattr(toolbox, name)(P, R, DISCOUNT, **options)
+            solver = getattr(toolbox, name)(P, R, DISCOUNT, epsilon=RELATIVE * scale, max_iter=10**5)
             solver.run()
             return np.array(solver.V)
 
@@ -130,6 +131,8 @@ def compare(case: str, text: str, slow: set[str]) -> dict[str, Any]:
                     best, how = took, name
         except ImportError:
             how = f"not installed ({INSTALL})"
+        except Exception as error:  # an old package may not work with today's NumPy
+            how = f"failed: {type(error).__name__}" if best == float("inf") else how
         row[f"{peer}_ms"], row[f"{peer}_method"] = 1e3 * best, how
         fastest = min(fastest, best)
     row["ratio"] = ours / fastest
