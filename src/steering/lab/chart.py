@@ -31,7 +31,7 @@ def script() -> str:
 
 
 def chart(agents: Sequence[str], *, live: bool) -> dict[str, Any]:
-    """A figure with an empty curve for each agent (and for a person, live), as JSON that Bokeh's script draws."""
+    """A figure with a curve that begins at 0 for each agent (and for a person, live), as JSON that Bokeh's script draws."""
     plotting, models, embed = require("bokeh.plotting", "bokeh.models", "bokeh.embed")
     figure = plotting.figure(
         height=260,
@@ -41,17 +41,20 @@ def chart(agents: Sequence[str], *, live: bool) -> dict[str, Any]:
         x_axis_label="step",
         y_axis_label="regret so far",
         min_border=4,
+        x_range=models.DataRange1d(min_interval=10, range_padding=0.02),
+        y_range=models.DataRange1d(min_interval=1),
     )
     figure.add_tools(models.HoverTool(tooltips=[("", "$name"), ("step", "@x"), ("regret", "@y{0.00}")], mode="vline"))
     names = [*agents, YOU] if live else list(agents)
     for number, name in enumerate(names):
-        source = models.ColumnDataSource({"x": [], "y": []}, name=f"curve-{number}")
+        source = models.ColumnDataSource({"x": [0], "y": [0]}, name=f"curve-{number}")
         dash = "solid" if number % 2 == 0 else "dashed"
         line = figure.line("x", "y", source=source, line_width=3, color=colour(number), name=name, line_dash=dash)
         line.visible = name != YOU
     figure.background_fill_color = figure.border_fill_color = None
     figure.outline_line_color = None
     figure.xgrid.grid_line_color = None
+    figure.xaxis[0].ticker.desired_num_ticks = 4  # five-digit steps fit a phone
     for axis in (figure.xaxis[0], figure.yaxis[0]):
         axis.axis_label_text_font_style = "normal"
         axis.axis_label_text_font_size = axis.major_label_text_font_size = "14px"

@@ -31,6 +31,8 @@ from steering.stein import posterior_information
 MOST_FRAMES = 200
 PAIR_FRAMES = 75_000
 """Pairs x frames of one agent, so that a page of two agents stays below 3 MB."""
+MODEL_FRAMES = 1_000_000
+"""Transitions x frames of an agent that solves models for its belief about Q, so that looking costs seconds."""
 POLICY_CELLS = 3_000_000
 """Actions of policies that one agent's record holds; beyond that only those of the frames are kept."""
 
@@ -65,7 +67,7 @@ class Track:
         self.done = 0
         self.error: str | None = None
         self.finished = False
-        self._wanted = max(min(MOST_FRAMES, PAIR_FRAMES // (mdp.n_states * mdp.n_actions)), 6)
+        self._wanted = frames_of(agent, mdp.n_states, mdp.n_actions)
         self._rng = stream(seed, "reporting")
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -149,6 +151,15 @@ class Track:
         for name in ("q", "spread", "information"):
             arrays[name] = np.array([getattr(frame, name) for frame in new], dtype=np.float32).reshape(shape)
         return header, arrays
+
+
+def frames_of(agent: Agent, n_states: int, n_actions: int) -> int:
+    """How many beliefs of an agent are kept."""
+    pairs = n_states * n_actions
+    most = min(MOST_FRAMES, PAIR_FRAMES // pairs)
+    if isinstance(agent, ModelBasedAgent):
+        most = min(most, MODEL_FRAMES // (pairs * n_states))
+    return max(most, 6)
 
 
 def believed(agent: Agent) -> tuple[float, tuple[float, float, float, float]]:

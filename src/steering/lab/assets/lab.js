@@ -285,8 +285,8 @@
   function fit() { maps.forEach((map) => map.size()); marks(); dirty = true; }
 
   function ramp() {
-    const pen = $("ramp").getContext("2d");
-    for (let x = 0; x < 160; x++) { pen.fillStyle = Lab.css(Lab.shade(x / 159)); pen.fillRect(x, 0, 1, 12); }
+    const { width } = $("ramp"), pen = $("ramp").getContext("2d");
+    for (let x = 0; x < width; x++) { pen.fillStyle = Lab.css(Lab.shade(x / (width - 1))); pen.fillRect(x, 0, 1, 12); }
   }
 
   function theme(name) {

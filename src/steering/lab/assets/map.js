@@ -9,6 +9,7 @@ Lab.shade = (x) => {
   return Lab.VIRIDIS[i].map((c, k) => Math.round(c + f * (Lab.VIRIDIS[i + 1][k] - c)));
 };
 Lab.RAMP = Array.from({ length: 256 }, (_, i) => Lab.shade(i / 255));
+Lab.dark = (rgb) => 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] <= 125;
 Lab.css = (rgb) => `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
 Lab.token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -79,7 +80,20 @@ Lab.Map = class {
     if (this.cell) this.cells(tone); else this.graph(tone);
     const room = this.cell || this.radius * 2;
     if (arrows && room >= 12) this.arrows(t, tone, room);
+    if (room >= 46 && !(this.world.layout.kind === "grid" && this.world.stateNames.length)) this.labels(tone, room);
     this.marks(t, room);
+  }
+
+  /* Names of states, in large cells. */
+  labels(tone, room) {
+    const { pen, world } = this;
+    pen.font = "13px system-ui, sans-serif";
+    pen.textAlign = "left";
+    for (let s = 0; s < world.states; s++) {
+      const [x, y] = this.place(s), rgb = tone(s) ?? [128, 128, 128];
+      pen.fillStyle = Lab.dark(rgb) ? "#fff" : "#111";
+      pen.fillText(world.stateNames.length ? world.stateNames[s] : String(s), x - room / 2 + 5, y + room / 2 - 6, room - 8);
+    }
   }
 
   cells(tone) {
@@ -99,8 +113,6 @@ Lab.Map = class {
       pen.lineWidth = 1;
       for (let s = 0; s < states; s++) pen.strokeRect(left + x[s] * cell, 1 + y[s] * cell, cell, cell);
     }
-    pen.strokeStyle = Lab.token("--wall");
-    pen.lineWidth = Math.max(1, Math.min(4, cell / 7));
     pen.lineCap = "round";
     pen.beginPath();
     for (let i = 0; i < walls.length; i += 3) {
@@ -108,6 +120,13 @@ Lab.Map = class {
       if (walls[i + 2] === 0) { pen.moveTo(cx + cell, cy); pen.lineTo(cx + cell, cy + cell); }
       else { pen.moveTo(cx, cy + cell); pen.lineTo(cx + cell, cy + cell); }
     }
+    /* Dark around light is seen on every shade. */
+    const thick = Math.max(1, Math.min(4, cell / 8));
+    pen.strokeStyle = "#111";
+    pen.lineWidth = thick + 2;
+    pen.stroke();
+    pen.strokeStyle = "#fff";
+    pen.lineWidth = thick;
     pen.stroke();
   }
 
@@ -139,7 +158,7 @@ Lab.Map = class {
       if (a === null) continue;
       const [x, y] = this.place(s), to = world.moves[s * world.actions + a], [tx, ty] = this.place(to);
       const rgb = tone(s) ?? [128, 128, 128];
-      pen.strokeStyle = pen.fillStyle = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] > 125 ? "#111" : "#fff";
+      pen.strokeStyle = pen.fillStyle = Lab.dark(rgb) ? "#fff" : "#111";
       pen.lineWidth = Math.max(1.5, Math.min(3, room / 14));
       const dx = tx - x, dy = ty - y, far = Math.hypot(dx, dy), yy = y;
       pen.beginPath();

@@ -28,7 +28,8 @@ Lab.why = (track, s, t) => {
   if (!frame || Number.isNaN(q(chosen))) return `The plan says ${name(chosen)}; ${tried}.`;
   const rival = others.reduce((best, a) => (q(a) > q(best) ? a : best));
   const of = (table, a) => frame[table][s * A + a], n = Lab.number;
-  if (q(chosen) >= q(rival)) {
+  if (q(chosen) === q(rival)) return `It has no preference yet: ${name(chosen)} and ${name(rival)} look alike (${n(q(chosen))}); ${tried}.`;
+  if (q(chosen) > q(rival)) {
     const sure = q(chosen) - q(rival) > 2 * Math.hypot(of("spread", chosen), of("spread", rival));
     return `It exploits: by its own estimate ${name(chosen)} is best here, worth ${n(q(chosen))} against ${n(q(rival))} for ${name(rival)}` +
       (sure ? `, and it is sure of that.` : `, though both are uncertain (± ${n(of("spread", chosen))} and ± ${n(of("spread", rival))}); ${tried}.`);
