@@ -74,7 +74,7 @@ def _entries(P: Any, S: int, A: int, stacked: bool) -> tuple[Ints, Ints, Ints, F
     parts = [sparse.coo_array(part) for part in P]
     state = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
     successor = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
-    action = np.repeat(np.arange(A), [part.nnz for part in parts])
+    action: Ints = np.repeat(np.arange(A, dtype=np.int64), [part.nnz for part in parts])
     return state, action, successor, np.concatenate([_data("P", part) for part in parts])
 
 
