@@ -99,7 +99,8 @@ class Agent(ABC):
 
     def _repr_html_(self) -> str:
         options: Any = getattr(self, "options", None)
-        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
+        plain = dataclasses.is_dataclass(options) and not isinstance(options, type)
+        return _html.table(repr(self), dataclasses.asdict(options) if plain else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
