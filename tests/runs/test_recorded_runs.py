@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from recorded_runs import AGENTS, PLACE, numbers
 
 from steering._version import REVISION
-from support.recorded_runs import AGENTS, PLACE, numbers
 
 RECORDED = json.loads(PLACE.read_text())
 
