@@ -11,7 +11,6 @@ step h of an episode.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -98,8 +97,9 @@ class Agent(ABC):
         return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
 
     def _repr_html_(self) -> str:
-        options: Any = getattr(self, "options", None)
-        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
+        from steering.agents.registry import options_of
+
+        return _html.table(repr(self), options_of(self) if hasattr(self, "options") else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
