@@ -55,6 +55,21 @@ def information(kind, pool, totals, row, n_states, eta, diagonal, space):
 
 
 @jit
+def information_rows(kind, pool, totals, n_states, eta, diagonal, space, known, out):
+    """Information of all rows whose visits are not those in `known`, which is brought up to date, as is `out`."""
+    empty = -1
+    for row in range(totals.shape[0]):
+        if totals[row] != known[row]:
+            known[row] = totals[row]
+            if totals[row] == 0.0 and empty >= 0:
+                out[row] = out[empty]
+                continue
+            out[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
+            if totals[row] == 0.0:
+                empty = row
+
+
+@jit
 def _local(row, belief, prior, choice, model, tables, fresh, space):
     """Model, information and local reward of one row; the information is kept unless the row is `fresh`."""
     pool, totals = belief[0], belief[1]
@@ -155,13 +170,15 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     S = V.shape[0]
     rows = (pool[0], pool[1], pool[3], model[0], model[1])
     relative = max(accuracy * (1.0 - discount), planning.ROUNDING)
-    third = relative * rests[SCALE] / 3.0
+    third = relative * rests[SCALE] / 3.0  # of the first plan NaN, which compares to nothing
     moved = choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     moved = moved or abs(prior[0] - rests[MU]) > third
     swept = anew or moved
     tail = 0
     if swept:
         renew = anew or choice[2] != rests[ETA]
+        if choice[2] != rests[ETA]:
+            space[3][:] = 0
         if not renew:  # of the rows that were seen the information changed, of the others it did not
             for i in range(state[CHANGED]):
                 _local(marks[1][i], belief, prior, choice, model, tables, True, space)

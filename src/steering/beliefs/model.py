@@ -41,13 +41,7 @@ class ModelBelief(Belief):
     def __init__(self, n_states: int, n_actions: int, **options: Any) -> None:
         super().__init__(n_states, n_actions, **options)
         cells = (n_states, n_actions, n_states)
-        needed = 8.0 * TABLES * n_states * n_actions * n_states
-        if needed > WORTH_ASKING:
-            _memory.require(
-                needed,
-                f"a dense belief about {n_states} states and {n_actions} actions",
-                "keep only the outcomes that were seen (belief=sparse), or make the problem smaller",
-            )
+        require_dense(n_states, n_actions, "keep only the outcomes that were seen (belief=sparse)")
         self.counts: Floats = np.zeros(cells)
         self.totals: Floats = np.zeros(cells[:2])
         self.average: Floats = np.zeros(cells)
@@ -148,3 +142,10 @@ class ModelBelief(Belief):
         counts = self.counts[state, action]
         seen = np.flatnonzero(counts)
         return seen, counts[seen]
+
+
+def require_dense(n_states: int, n_actions: int, advice: str) -> None:
+    """Refuse a dense belief that does not fit into memory, with what to do about it."""
+    needed = 8.0 * TABLES * n_states * n_actions * n_states
+    if needed > WORTH_ASKING:
+        _memory.require(needed, f"a dense belief about {n_states} states and {n_actions} actions", advice)
