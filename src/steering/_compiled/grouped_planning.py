@@ -60,13 +60,12 @@ def lowest(q, least):
 
 
 @jit
-def improve(rows, local, mask, discount, V, policy, backwards, q):
+def improve(rows, local, mask, discount, V, policy, order, q):
     """One sweep over all actions, in place, with the greedy policy; returns the largest change."""
-    S = V.shape[0]
     total = V.sum()
     change = 0.0
-    for i in range(S):
-        s = S - 1 - i if backwards else i
+    for i in range(order.shape[0]):
+        s = order[i]
         best = state_values(rows, local, mask, discount, s, V, total, q)
         policy[s] = lowest(q, best)
         change = max(change, abs(best - V[s]))
@@ -76,13 +75,12 @@ def improve(rows, local, mask, discount, V, policy, backwards, q):
 
 
 @jit
-def evaluate_once(rows, local, discount, V, policy, n_actions, backwards):
+def evaluate_once(rows, local, discount, V, policy, n_actions, order):
     """One sweep along a policy, in place; returns the largest change."""
-    S = V.shape[0]
     total = V.sum()
     change = 0.0
-    for i in range(S):
-        s = S - 1 - i if backwards else i
+    for i in range(order.shape[0]):
+        s = order[i]
         value = row_value(rows, local, discount, s * n_actions + policy[s], s, V, total)
         change = max(change, abs(value - V[s]))
         total += value - V[s]
@@ -91,14 +89,14 @@ def evaluate_once(rows, local, discount, V, policy, n_actions, backwards):
 
 
 @jit
-def _evaluations(rows, local, discount, V, policy, n_actions, sweeps, least, extrapolate, scratch):
+def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, least, extrapolate, scratch):
     """Sweeps along a policy until they change a tenth of what the first did, with a jump along the slowest mode."""
     first = 0.0
     for made in range(sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if extrapolate and place >= 0:
             scratch[place, :] = V
-        change = evaluate_once(rows, local, discount, V, policy, n_actions, False)
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
         if made == 0:
             first = change
         if change <= max(ENOUGH * first, least):
@@ -121,19 +119,22 @@ def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
     A = mask.shape[1]
     q = np.empty(A)
     scratch = np.empty((2, V.shape[0]))
+    order = np.arange(V.shape[0])
     before = np.inf
     extrapolate = True
     iterations = 0
     while True:
         iterations += 1
-        change = improve(rows, local, mask, discount, V, policy, iterations % 2 == 0, q)
+        change = improve(rows, local, mask, discount, V, policy, order, q)
         goal = max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max()
         if change <= goal or iterations >= max_iterations:
             return iterations
         if change > before:  # plain sweeps always converge
             extrapolate = False
         before = change
-        _evaluations(rows, local, discount, V, policy, A, SWEEPS, 0.5 * goal, extrapolate, scratch)
+        if iterations == 1:
+            order = np.argsort(-V)  # what pays is carried on from state to state within a sweep
+        _evaluations(rows, local, discount, V, policy, A, order, SWEEPS, 0.5 * goal, extrapolate, scratch)
 
 
 @jit
@@ -166,11 +167,12 @@ def settle(rows, local, mask, discount, V, policy, Q, accuracy, max_iterations):
 def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
     """Values of a policy from V on (overwritten), to a relative accuracy."""
     scratch = np.empty((2, V.shape[0]))
+    order = np.argsort(-V)
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
             scratch[place, :] = V
-        change = evaluate_once(rows, local, discount, V, policy, n_actions, made % 2 == 1 and place < 0)
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
         if change <= max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max():
             return
         if place == 1:

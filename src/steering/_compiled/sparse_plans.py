@@ -23,8 +23,8 @@ from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, GAIN, VA
 from steering._compiled.special import digamma
 from steering._compiled.stein import barker_row
 
-PATIENCE = 8
-"""Backups of a repair, in sweeps; beyond that sweeping all states is cheaper."""
+PATIENCE = 1
+"""Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
 ETA, MU, LAM, BETA, SCALE, TOTAL = range(6)
 """Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values."""
@@ -108,11 +108,30 @@ def _push(s, queue, queued, tail):
 
 
 @jit
-def _repair(rows, local, mask, discount, V, sent, policy, links, work, tail, total, third, tie):
-    """Empty the queue; returns the sum of all values, and whether the queue is empty."""
+def _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q):
+    """Back up one state and pass on what has become of it; the new tail of the queue and the sum of all values."""
+    V, sent, policy = values
     head_of, following, origin = links
+    best = planning.state_values(rows, local, mask, discount, s, V, total, q)
+    total += best - V[s]
+    V[s] = best
+    policy[s] = planning.lowest(q, best - tie)
+    if abs(best - sent[s]) > third:
+        sent[s] = best
+        edge = head_of[s]
+        while edge >= 0:
+            tail = _push(origin[edge], work[0], work[1], tail)
+            edge = following[edge]
+    return tail, total
+
+
+@jit
+def _repair(tail, rows, local, mask, discount, values, links, work, third, tie):
+    """Empty the queue; returns the sum of all values and whether the queue is empty."""
+    V = values[0]
     queue, queued = work
     q = np.empty(mask.shape[1])
+    total = V.sum()
     head = 0
     for _ in range(PATIENCE * V.shape[0]):
         if head == tail:
@@ -120,23 +139,42 @@ def _repair(rows, local, mask, discount, V, sent, policy, links, work, tail, tot
         s = queue[head]
         head = (head + 1) % queue.shape[0]
         queued[s] = False
-        best = planning.state_values(rows, local, mask, discount, s, V, total, q)
-        total += best - V[s]
-        V[s] = best
-        policy[s] = planning.lowest(q, best - tie)
-        if abs(best - sent[s]) > third:
-            sent[s] = best
-            edge = head_of[s]
-            while edge >= 0:
-                tail = _push(origin[edge], queue, queued, tail)
-                edge = following[edge]
+        tail, total = _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q)
     queued[:] = False
     return total, False
 
 
 @jit
+def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
+    """Sweep all states until nothing changes; the number of improvements."""
+    V, sent, policy = values
+    q = np.empty(mask.shape[1])
+    made = planning.solve(rows, local, mask, discount, V, policy, accuracy / 3.0, cap)
+    scale = max(np.abs(V).max(), np.abs(local).max())
+    total = V.sum()
+    for s in range(V.shape[0]):  # the lowest of the best actions, as everywhere
+        best = planning.state_values(rows, local, mask, discount, s, V, total, q)
+        policy[s] = planning.lowest(q, best - tie * scale)
+    sent[:] = V
+    rests[SCALE], rests[TOTAL] = scale, total
+    return made
+
+
+@jit
+def _renew(belief, prior, choice, model, tables, space, rests, renew):
+    """All rows again; the information too where it changed, of the rows seen since the last plan or of all."""
+    if choice[2] != rests[ETA]:
+        space[3][:] = 0
+    if not renew:
+        for i in range(belief[4][CHANGED]):
+            _local(belief[3][1][i], belief, prior, choice, model, tables, True, space)
+    _all_rows(belief, prior, choice, model, tables, renew, space)
+    rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
+
+
+@jit
 def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap):
-    """Bring a plan up to date with a belief; returns the number of sweeps over all states.
+    """Bring a plan up to date with a belief; returns the number of sweeps of a solution from all states, 0 if repaired.
 
     Parameters
     ----------
@@ -163,49 +201,26 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     cap
         Improvements of one solution, at most.
     """
-    pool, totals, links, marks, state = belief
-    V, sent, policy = values
+    pool, _, links, marks, state = belief
     local = tables[0]
     A = mask.shape[1]
-    S = V.shape[0]
     rows = (pool[0], pool[1], pool[3], model[0], model[1])
-    relative = max(accuracy * (1.0 - discount), planning.ROUNDING)
-    third = relative * rests[SCALE] / 3.0  # of the first plan NaN, which compares to nothing
-    moved = choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
-    moved = moved or abs(prior[0] - rests[MU]) > third
-    swept = anew or moved
+    third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
+    other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
+    moved = not abs(prior[0] - rests[MU]) <= third
+    if other or moved:
+        _renew(belief, prior, choice, model, tables, space, rests, anew or choice[2] != rests[ETA])
     tail = 0
-    if swept:
-        renew = anew or choice[2] != rests[ETA]
-        if choice[2] != rests[ETA]:
-            space[3][:] = 0
-        if not renew:  # of the rows that were seen the information changed, of the others it did not
-            for i in range(state[CHANGED]):
-                _local(marks[1][i], belief, prior, choice, model, tables, True, space)
-        _all_rows(belief, prior, choice, model, tables, renew, space)
-        rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
     for i in range(state[CHANGED]):
         row = marks[1][i]
         marks[0][row] = False
-        if not swept:
+        if not (other or moved):
             _local(row, belief, prior, choice, model, tables, True, space)
             tail = _push(row // A, work[0], work[1], tail)
     state[CHANGED] = 0
     tie = planning.tie_tolerance(discount)
-    if not swept:
-        total, done = _repair(
-            rows, local, mask, discount, V, sent, policy, links, work, tail, V.sum(), third, tie * rests[SCALE]
-        )
-        swept = not done or abs(total - rests[TOTAL]) > third * S
-    if not swept:
-        return 0
-    made = planning.solve(rows, local, mask, discount, V, policy, accuracy / 3.0, cap)
-    q = np.empty(A)
-    scale = max(np.abs(V).max(), np.abs(local).max())
-    total = V.sum()
-    for s in range(S):  # the lowest of the best actions, as everywhere
-        best = planning.state_values(rows, local, mask, discount, s, V, total, q)
-        policy[s] = planning.lowest(q, best - tie * scale)
-    sent[:] = V
-    rests[SCALE], rests[TOTAL] = scale, total
-    return made
+    if not (other or moved):
+        total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
+        if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
+            return 0
+    return _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)

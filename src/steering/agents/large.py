@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ACCURACY = 1e-6
 """Relative accuracy of the values of a model that is solved as a whole."""
-REPAIR_ACCURACY = 1e-3
+REPAIR_ACCURACY = 1e-2
 """Relative accuracy of the values of a plan that is repaired: its error is at most this part of the largest value."""
 EVALUATION_ACCURACY = 1e-10
 """Relative accuracy of the values of a policy."""
