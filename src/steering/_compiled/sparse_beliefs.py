@@ -207,5 +207,3 @@ def fill_model(pool, totals, n_states, e, prior, model, r, known, new):
     """`row_terms` of all rows; r, known and new are written to."""
     for row in range(totals.shape[0]):
         r[row], known[row], new[row] = row_terms(pool, totals, row, n_states, e, prior, model)
-
-

@@ -15,7 +15,7 @@ import numpy as np
 from steering._compiled._jit import jit
 from steering._compiled.beliefs import normal_gamma_cell
 
-REST = 1e-9
+REST = 1e-6
 """Mass of a row that is not split any further."""
 LARGE = 0.05
 """Concentration from which on all outcomes of a row are drawn."""
@@ -100,9 +100,9 @@ def _split(rng, row, mass, unseen, n_states, eta, prior, stamp, heads, excess, u
             one = rng.standard_gamma(1.0 + eta)
             other = math.exp(log_gamma_draw(rng, (unseen - 1) * eta))
             share = one / (one + other)
-        y = rng.integers(0, n_states)
+        y = int(rng.random() * n_states)
         while stamp[y] == row:
-            y = rng.integers(0, n_states)
+            y = int(rng.random() * n_states)
         stamp[y] = row
         part = mass * share
         reward += part * _mean_reward(rng, prior[1], prior[0], prior[2], prior[3])

@@ -47,9 +47,7 @@ class RowSolver:
                 *(P.arrays, local, p.mask, p.discount, self.V, policy[0], Q, self.accuracy, p.max_iterations)
             )
             return self.V.copy()[None], Q[None]
-        V, Q, best = grouped_planning.backward_induction(
-            P.arrays, local, p.mask, p.horizon, p.discount, TIE_TOLERANCE
-        )
+        V, Q, best = grouped_planning.backward_induction(P.arrays, local, p.mask, p.horizon, p.discount, TIE_TOLERANCE)
         policy[:] = best
         return V[1:], Q
 

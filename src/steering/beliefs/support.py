@@ -3,7 +3,7 @@
 All outcomes of a row that were never seen share the prior's parameters, so that every closed form of the dense belief
 is a sum over the outcomes seen plus one term; see `steering._compiled.sparse_beliefs`. Memory is that of what was seen.
 Two things differ from the dense form. Draws take other random numbers: the mass of unseen outcomes is drawn once and
-split, largest parts first, until 1e-9 of a row is left (`steering._compiled.sparse_draws`), about 20 S eta
+split, largest parts first, until 1e-6 of a row is left (`steering._compiled.sparse_draws`), about 14 S eta
 parts a row, or all S with eta of 0.05 or more. And beyond 256 outcomes the unit of the reward noise is chosen anew once
 there is one new reward for 64 of them, instead of at each `refresh`.
 """
@@ -162,7 +162,7 @@ class SparseBelief(Belief):
     def draw_model(self, rng: np.random.Generator) -> tuple[GroupedRows, Floats]:
         """One posterior draw of the rows and r (S, A)."""
         S, A, R = self.n_states, self.n_actions, self.totals.size
-        parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(25 * S * self.eta))
+        parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
         places = R * parts + self.seen + S
         _memory.require(
             float(PLACE_BYTES) * places,
@@ -279,3 +279,8 @@ class SparseBelief(Belief):
 
 def _places(size: int) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
     return np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size)
+
+
+def draws_are_dense(*, eta: float = 1.0, concentration: str = "fixed", **_: Any) -> bool:
+    """Whether every outcome gets a part of its own in all draws with these options."""
+    return concentration == "fixed" and eta >= sparse_draws.LARGE
