@@ -19,6 +19,9 @@ EXACT = [
     "ids:information=gain,planning=mean,concentration=learned,replan=learned",
     "ube:replan=learned",
     "mm:concentration=learned,reward_scale=learned",
+    "beb",
+    "vbrb",
+    "eubrl",
 ]
 ENVS = ["deepsea:6", "priormdp:4,2,seed=0", "gym:FrozenLake-v1", "riverswim:6", "widenarrow:1,4", "deepsea:4,horizon=5"]
 
@@ -113,9 +116,10 @@ def _backed_up(plan: RepairedPlan, V: np.ndarray) -> np.ndarray:
     return Q.max(axis=1)
 
 
-@pytest.mark.parametrize(
-    "agent", ["psrl:eta=0.01", "ids:eta=0.01", "steering:objective=ratio", "steering:planning=sampled"]
-)
+DRAWING = ["psrl:eta=0.01", "ids:eta=0.01", "steering:objective=ratio", "steering:planning=sampled"]
+
+
+@pytest.mark.parametrize("agent", DRAWING)
 def test_agents_that_draw_run_on_sparse_beliefs(agent: str) -> None:
     """Other draws, the same distribution: mean rewards of 20 runs are within 5 standard errors (fixed seeds)."""
     means = []
@@ -145,6 +149,10 @@ def test_large_worlds_run_and_what_cannot_is_refused(monkeypatch) -> None:
         assert np.isfinite(steering.run(env, agent, steps=200, seeds=1).rewards).all()
     with pytest.raises(NotAvailable, match="because moments=sampled draws whole tables; use belief=dense"):
         steering.run(env, "ube:moments=sampled,belief=sparse", steps=20, seeds=1)
+    with pytest.raises(
+        NotAvailable, match="agent 'ucrl2b' cannot have belief=sparse, because its plans are optimistic"
+    ):
+        steering.run(env, "ucrl2b:belief=sparse", steps=20, seeds=1)
     with pytest.raises(NotAvailable, match="because selection=dictionary"):
         steering.run(env, "steering:preset=paper-sound,belief=sparse", steps=20, seeds=1)
     with pytest.raises(SteeringError, match="belief is 'x'"):

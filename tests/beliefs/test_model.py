@@ -110,9 +110,7 @@ def test_batch_is_sequential_in_any_order(Form, data, shuffler) -> None:
 
 @pytest.mark.parametrize(("rows", "eta"), [(0.02, 1.0), (0.3, 10.0), (5.0, 1.0), (50.0, 0.37)])
 @pytest.mark.parametrize("n", [1, 20, 600])
-def test_learned_concentration_is_the_plausible_value_nearest_to_the_given(
-    Form, rows: float, eta: float, n: int
-) -> None:
+def test_learned_concentration_is_the_plausible_value_nearest_to_the_given(Form, rows, eta: float, n: int) -> None:
     data = random_data(1, n, rows=rows)
     belief = Form(S, A, eta=eta, concentration="learned")
     belief.observe_many(arrays(data))

@@ -13,12 +13,8 @@ from steering.errors import SteeringError, TooLarge
 
 S, A = 6, 2
 LEARNED = {"concentration": "learned", "reward_scale": "learned"}
-TRANSITIONS = st.lists(
-    st.tuples(
-        st.integers(0, S - 1), st.integers(0, A - 1), st.sampled_from([0.0, -1.0, 2.5, 7.0]), st.integers(0, S - 1)
-    ),
-    max_size=60,
-)
+STATES, REWARDS = st.integers(0, S - 1), st.sampled_from([0.0, -1.0, 2.5, 7.0])
+TRANSITIONS = st.lists(st.tuples(STATES, st.integers(0, A - 1), REWARDS, STATES), max_size=60)
 
 
 def both(data, **options) -> tuple[ModelBelief, SparseBelief]:
@@ -160,8 +156,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence(monkeypatch) -> None:
     with pytest.raises(TooLarge, match=r"'counts' of a belief about 100000 states .* belief=dense"):
         _ = SparseBelief(100_000, 4).counts
     belief = SparseBelief(10_000, 4)
+    monkeypatch.setattr(_memory, "available", lambda: 10**9)
     with pytest.raises(TooLarge, match="concentration=learned"):
-        monkeypatch.setattr(_memory, "available", lambda: 10**9)
         belief.draw_model(np.random.default_rng(0))
     with pytest.raises(TooLarge, match=r"a dense belief about 10000 states .*belief=sparse"):
         make_belief(10_000, 4, "dense")

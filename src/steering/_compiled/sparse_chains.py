@@ -14,6 +14,12 @@ from steering._compiled.sparse_planning import CYCLE, _jump
 SETTLED = 4.44e-16
 """Changes to come that add up to no more than this, relative to the largest entry, end the iteration."""
 
+NOTHING = 1e-30
+"""Probability of a state that is not worth following; numbers that underflow would be slow besides."""
+
+FLAT = 1e-13
+"""Total variation that is left when a curve counts as flat; its error is this times the largest reward."""
+
 NOISE = 3.6e-15
 """A change of at most this size that does not shrink any more is rounding."""
 
@@ -97,11 +103,15 @@ def stationary_by_sweeps(rows, x, order, max_sweeps):
 
 @jit
 def expected_curve(rows, r, mu, steps):
-    """Expected reward mu P^t r of a chain at each of the first steps; mu is overwritten by mu P^steps."""
+    """Expected reward mu P^t r of a chain at each of the first steps; mu is overwritten.
+
+    Weights below `NOTHING` are not passed on. Once all changes to come add up to less than `FLAT`, the curve is flat.
+    """
     offsets, columns, values = rows
     S = mu.shape[0]
     curve = np.empty(steps)
     after = np.empty(S)
+    before = np.inf
     for t in range(steps):
         total = 0.0
         for s in range(S):
@@ -110,9 +120,18 @@ def expected_curve(rows, r, mu, steps):
         curve[t] = total
         for s in range(S):
             weight = mu[s]
-            if weight != 0.0:
+            if weight > NOTHING:
                 for k in range(offsets[s], offsets[s + 1]):
                     after[columns[k]] += weight * values[k]
+        if t % 64 == 63:
+            moved = 0.0
+            for s in range(S):
+                moved += abs(after[s] - mu[s])
+            rho = (moved / before) ** (1.0 / 64)
+            if moved <= FLAT * (1.0 - rho) or (moved >= before and moved <= FLAT):
+                curve[t + 1 :] = total
+                break
+            before = moved
         mu[:] = after
     return curve
 

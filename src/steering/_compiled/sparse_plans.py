@@ -44,7 +44,7 @@ def bonus(weights, D, known, new, z):
 def information(kind, pool, totals, row, n_states, eta, diagonal, space):
     """Information of one row; see `steering._compiled.sparse_moments` for the kinds."""
     start, length, _, _, n, _, _ = pool
-    if kind == BARKER or kind == BARKER_EMPIRICAL:
+    if kind in (BARKER, BARKER_EMPIRICAL):
         low = start[row]
         return barker_row(n[low : low + length[row]], n_states, eta, diagonal, kind == BARKER_EMPIRICAL, space)
     if kind == VARIANCE:

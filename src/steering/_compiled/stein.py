@@ -333,7 +333,7 @@ def barker_information_rows(counts, eta, a, empirical):
     table, nodes = np.empty((_TABLE + 1, _MAX_NODES, _TABLE)), np.zeros(_TABLE + 1, dtype=np.int64)
     untouched = -1.0
     for r in range(rows):
-        empty = _empty(counts[r])
+        empty = not counts[r].any()
         if not empty or untouched < 0.0:
             out[r] = barker_row(counts[r], n, eta, a, empirical, (row, rules, table, nodes))
         else:
@@ -341,14 +341,6 @@ def barker_information_rows(counts, eta, a, empirical):
         if empty:
             untouched = out[r]
     return out
-
-
-@jit
-def _empty(counts):
-    for y in range(counts.shape[0]):
-        if counts[y] != 0.0:
-            return False
-    return True
 
 
 def barker_space(n_outcomes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

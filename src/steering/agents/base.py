@@ -11,7 +11,6 @@ step h of an episode.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -79,6 +78,9 @@ class Agent(ABC):
     plans: ClassVar[bool] = False
     """Whether `plan` decides anything: a class that has a `plan` says True unless it says otherwise."""
 
+    group: ClassVar[str] = "others"
+    """Under which heading `steering agents` lists it."""
+
     policy: Ints | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -97,8 +99,9 @@ class Agent(ABC):
         return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
 
     def _repr_html_(self) -> str:
-        options: Any = getattr(self, "options", None)
-        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
+        from steering.agents.registry import options_of
+
+        return _html.table(repr(self), options_of(self) if hasattr(self, "options") else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
@@ -116,6 +119,10 @@ class Agent(ABC):
 
     def wants_plan(self) -> bool:
         """Whether to plan before the next step, earlier than the environment asks; looked at after each `observe`."""
+        return False
+
+    def keeps_plan(self) -> bool:
+        """Whether the plan in force goes on when the environment asks for one; looked at before each `plan`."""
         return False
 
     @abstractmethod
@@ -179,7 +186,9 @@ class ModelBasedOptions:
     """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
     replan: str = "every"
     """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
-    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan)."""
+    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
+    horizon also "doubling" and "tsde" (only when visits doubled, with "tsde" also when a plan has lasted longer than
+    the one before)."""
     belief: str = "auto"
     """Form of the belief: "dense" (tables of all outcomes), "sparse" (of outcomes seen, for large worlds) or "auto" (by
     size)."""
@@ -251,6 +260,10 @@ class ModelBasedAgent(Agent):
     def wants_plan(self) -> bool:
         """Whether the schedule asks for a plan."""
         return self.schedule.due
+
+    def keeps_plan(self) -> bool:
+        """Whether the schedule keeps the plan; an episode begins with a plan under every schedule."""
+        return self.problem.horizon is None and not self.schedule.regular and not self.schedule.due
 
     def act(self, state: int, step: int = 0) -> int:
         """Look the action up in the policy."""

@@ -47,6 +47,7 @@ class BayesianQ(Agent):
     """One Normal-Gamma cell for every (s, a), updated by the mixture rule."""
 
     name = "bayesian_q"
+    group = "model-free"
     plans = False
     options: BayesianQOptions
     table: Floats

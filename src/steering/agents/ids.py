@@ -43,6 +43,7 @@ class IDS(ModelBasedAgent):
     """At each plan: add the information of every row to its reward and solve."""
 
     name = "ids"
+    group = "information"
     options: IDSOptions
 
     @property

@@ -33,6 +33,7 @@ class MomentMatching(GaussianValueAgent):
     """Normal belief about Q whose first two moments satisfy the Bellman equation."""
 
     name = "mm"
+    group = "posterior sampling"
     options: MomentMatchingOptions
 
     def exact_uncertainty(self, values: Floats) -> Floats:

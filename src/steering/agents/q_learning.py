@@ -42,6 +42,7 @@ class QLearning(Agent):
     """Q(s, a) moves towards r + discount max Q(s', .) after every step."""
 
     name = "q_learning"
+    group = "model-free"
     plans = False
     options: QLearningOptions
     Q: Floats

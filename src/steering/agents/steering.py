@@ -177,6 +177,7 @@ class Steering(ModelBasedAgent):
     """Value plus Stein information; see the module's docstring."""
 
     name = "steering"
+    group = "information"
     options: SteeringOptions
 
     def _reset(self) -> None:

@@ -34,6 +34,7 @@ class UBE(GaussianValueAgent):
     """Normal belief about Q whose variance is an upper bound from the uncertainty Bellman equation."""
 
     name = "ube"
+    group = "posterior sampling"
     options: UBEOptions
 
     def _q_max_squared(self) -> float:

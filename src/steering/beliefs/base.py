@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,6 +71,29 @@ class Belief(ABC):
     """
 
     totals: Floats
+
+    if TYPE_CHECKING:  # dense tables (S, A, S); a large sparse belief refuses them
+
+        @property
+        def counts(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def average(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def scatter(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def alpha(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def mu(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def shape(self) -> Floats: ...  # noqa: D102
+
+        @property
+        def rate(self) -> Floats: ...  # noqa: D102
 
     def __init__(
         self,

@@ -13,6 +13,9 @@ from steering.cli.common import Imports, JsonFlag, import_modules, out, print_js
 from steering.errors import unknown_name
 from steering.spec import describe_value
 
+GROUPS = ("posterior sampling", "optimism", "information", "model-free", "Bayes-adaptive")
+"""Headings of `steering agents`, in this order; agents from elsewhere may have headings of their own."""
+
 PIPED_WIDTH = 100
 """Columns of a catalog in a file or a pipe: its cells are prose, which nobody reads in lines of 400."""
 
@@ -99,7 +102,10 @@ def agents(
     elif name is not None:
         _explain(rows[0], _arguments(rows[0]["options"]), _agent_documentation(name))
     else:
-        _catalog("Agents", "options", [(r["name"], _arguments(r["options"]), r["summary"]) for r in rows])
+        for group in (*GROUPS, *sorted({str(r["group"]) for r in rows} - set(GROUPS))):
+            chosen = [(r["name"], _arguments(r["options"]), r["summary"]) for r in rows if r["group"] == group]
+            if chosen:
+                _catalog(f"Agents: {group}", "options", chosen)
         _hint("Write them as name:key=value,key=value, for example ids:planning=mean,info_weight=0.2.")
         _hint("Explain one: steering agents ids.")
 

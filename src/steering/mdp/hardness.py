@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 from steering._compiled import planning as kernels
 from steering._types import Bools, Floats
 from steering.errors import TooLarge
-from steering.mdp.communication import communication_class, diameter
+from steering.mdp.communication import communication_class, diameter, graph_of
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
 from steering.mdp.long_run import bias, gain
@@ -168,9 +168,8 @@ def optimal_bias(mdp: TabularMDP) -> Floats:
 
 def _reachable(mdp: TabularMDP) -> TabularMDP:
     """The MDP on the states that some policy can reach from the start."""
-    edges = (mdp.P > 0.0).any(axis=1)
     first = np.flatnonzero(mdp.start_distribution)
-    steps = csgraph.shortest_path(edges, method="D", unweighted=True, indices=first)
+    steps = csgraph.shortest_path(graph_of(mdp), method="D", unweighted=True, indices=first)
     states = np.flatnonzero(np.isfinite(steps).any(axis=0))
     if len(states) == mdp.n_states:
         return mdp
@@ -185,7 +184,7 @@ def _discounted(mdp: TabularMDP, gamma: float) -> tuple[Floats, Floats]:
 
 def _met(mdp: TabularMDP, horizon: int) -> Bools:
     """States that can be met in each step of an episode, shape (H, S)."""
-    edges = (mdp.P > 0.0).any(axis=1)
+    edges = graph_of(mdp)
     met = np.zeros((horizon, mdp.n_states), dtype=bool)
     met[0] = mdp.start_distribution > 0
     for h in range(1, horizon):

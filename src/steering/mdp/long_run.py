@@ -76,9 +76,9 @@ def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
 
 def _part(P: Any, rows: Ints, columns: Ints) -> Any:
     """Part of a chain: dense as P is, and of a sparse P dense when small."""
-    if not sparse.issparse(P):
+    if isinstance(P, np.ndarray):
         return P[np.ix_(rows, columns)]
-    part = sparse.csr_array(P)[rows][:, columns]
+    part = P[rows][:, columns]
     return part if rows.size > LARGE else part.toarray()
 
 
@@ -91,8 +91,7 @@ def bias(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
     """
     P, r = policy_chain(mdp.to_dense(), policy, rewards=rewards)
     limit = limiting_matrix(P)
-    h: Floats = np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r)
-    return h
+    return np.asarray(np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r), dtype=np.float64)
 
 
 def limiting_matrix(P: Floats) -> Floats:

@@ -22,6 +22,7 @@ import pandas as pd
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.tables import POINTS, Tabled, count, sentence, summary_of, thinned_steps
+from steering.runs.visits import Visits, state_visits
 
 NORMALISED = (False, True, "oracle", "random")
 
@@ -112,7 +113,8 @@ class RunResults(Tabled):
     random_total
         Expected total reward of the policy that takes every allowed action equally often, over T steps.
     visits, windows
-        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
+        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows; where
+        that would be large, a `SparseVisits` that stands for it.
     plan_times, value_gaps
         On request: times of plans (plans,) and V*(s) - V_policy(s) at the state then occupied, (K, plans). An agent
         that decides itself when to plan does so at other times with each seed: then times are (K, plans), and a seed
@@ -130,7 +132,7 @@ class RunResults(Tabled):
     expected_rewards: Floats | None
     oracle_rewards: Floats | None
     oracle_expected: Floats | None
-    visits: Floats
+    visits: Visits
     windows: Ints
     seconds: Floats
     plan_times: Ints | None = None
@@ -148,6 +150,10 @@ class RunResults(Tabled):
     def steps(self) -> int:
         """Number of steps T of each run."""
         return int(self.rewards.shape[1])
+
+    def state_visits(self) -> Floats:
+        """Visits to each state, shape (K, S); ``env.render(results.state_visits().mean(axis=0))`` draws a heatmap."""
+        return state_visits(self.visits)
 
     def regret_curve(self, *, normalised: bool | str = False, kind: str = "realised") -> Floats:
         """Cumulative regret after each step, shape (K, T).

@@ -7,7 +7,6 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
+from steering import _memory
 from steering._checks import whole
 from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
@@ -28,6 +28,7 @@ from steering.runs.oracle import world_of
 from steering.runs.recording import Recorder, Wanted, collect
 from steering.runs.results import RunResults
 from steering.runs.seeds import checked_seeds, environment_streams, stream
+from steering.runs.visits import count_visits, stack_visits
 
 Progress = Callable[[int, int], None]
 
@@ -138,7 +139,7 @@ class OneRun:
     rewards: Floats
     expected: Floats | None
     oracle: Floats | None
-    visits: Floats
+    visits: Any
     seconds: float
     recorder: Recorder | None
 
@@ -213,7 +214,7 @@ class Runs:
             states, actions, rewards = simulator.states, simulator.actions, simulator.rewards
             expected = environment.mdp.rewards[states, actions]
             oracle = self.world.oracle_rewards(self.steps, environment_streams(seed))
-        visits = _count_visits(states, actions, self.edges, environment)
+        visits = count_visits(states, actions, self.edges, (environment.n_states, environment.n_actions))
         return OneRun(seed, rewards, expected, oracle, visits, time.perf_counter() - began, recorder)
 
     def results(self) -> RunResults:
@@ -232,7 +233,7 @@ class Runs:
             oracle_rewards=np.array([one.oracle for one in runs]) if known else None,
             oracle_expected=self.oracle.expected if self.oracle is not None else None,
             random_total=self.oracle.random_total if self.oracle is not None else None,
-            visits=np.array([one.visits for one in runs]),
+            visits=stack_visits([one.visits for one in runs], len(self.edges) - 1, environment.mask.shape),
             windows=self.edges,
             seconds=np.array([one.seconds for one in runs]),
             settings={
@@ -267,19 +268,7 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
         live.close()
 
 
-def _count_visits(states: Ints, actions: Ints, edges: Ints, environment: Environment) -> Floats:
-    cells = states * environment.n_actions + actions
-    size = environment.n_states * environment.n_actions
-    counts = [np.bincount(cells[low:high], minlength=size) for low, high in itertools.pairwise(edges)]
-    return np.array(counts, dtype=np.float64).reshape(-1, environment.n_states, environment.n_actions)
-
-
 def refuse_too_long(steps: int, runs: int) -> None:
     """Refuse records that this machine cannot hold, before hours are spent on them."""
     needed = BYTES_PER_STEP * steps * runs
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise InvalidOption(
-            f"{steps} steps x {runs} runs take {needed / 1e9:,.0f} GB to keep, and this machine has "
-            f"{memory / 1e9:,.0f} GB; use fewer steps or runs."
-        )
+    _memory.require(needed, f"keeping {steps} steps x {runs} runs", "use fewer steps or runs")
