@@ -2,7 +2,8 @@
 
 from steering.session.errors import Conflict, JournalDamaged, NothingAllowed, SessionInUse, SessionWarning
 from steering.session.log import ImportReport
-from steering.session.session import Session, Suggestion
+from steering.session.session import Session
+from steering.session.suggestion import Suggestion
 from steering.session.why import Why
 
 __all__ = [

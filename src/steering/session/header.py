@@ -126,7 +126,7 @@ def allowed_mask(allowed: Any, states: Labels, actions: Labels) -> Bools:
         table = np.zeros(0)
     if table.shape != mask.shape or table.dtype != bool:
         raise InvalidOption(
-            f"allowed must be a dict from states to lists of actions, or a table of true and false of shape {mask.shape}."
+            f"allowed must be a dict from states to lists of actions, or a table {mask.shape} of true and false."
         )
     if not table.any(axis=1).all():
         raise InvalidOption(f"no action is allowed in the state '{states.names[int(table.any(axis=1).argmin())]}'.")
@@ -161,7 +161,7 @@ def agent_text(header: Event) -> tuple[str, list[str]]:
     if (version, revision) != (__version__, REVISION):
         notes.append(
             f"this session was made by version {version} (revision {revision} of the numbers), and this is version "
-            f"{__version__} (revision {REVISION}); everything told and suggested stands as recorded, new suggestions may "
+            f"{__version__} (revision {REVISION}); what was told and suggested stands as recorded, new suggestions may "
             "differ from those of the other version."
         )
     import_all(header.get("import_modules", []), header.get("folders", []))

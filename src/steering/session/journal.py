@@ -1,8 +1,8 @@
 """The journal of a session: one file, a header and one JSON object a line, only ever appended to.
 
-Each line ends with a checksum (CRC-32) of its own text that begins with the checksum of the line before. So a line that
-was changed, lost, repeated or moved is noticed. A line counts once it is whole: what a crash left at the end of the file
-is cut when the session is opened for writing. Damage anywhere else is never repaired silently.
+Each line ends with a checksum (CRC-32) of its own text that begins with the checksum of the line before. So a line
+that was changed, lost, repeated or moved is noticed. A line counts once it is whole: what a crash left at the end of
+the file is cut when the session is opened for writing. Damage anywhere else is never repaired silently.
 
 One process writes at a time (a lock that ends with the process); any number may read.
 """
@@ -10,6 +10,7 @@ One process writes at a time (a lock that ends with the process); any number may
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import time
@@ -175,6 +176,12 @@ class Journal:
             self.torn = os.pread(self._descriptor, min(left, 1 << 20), self.position)
             os.ftruncate(self._descriptor, self.position)
             os.fsync(self._descriptor)
+
+    def peek(self, after: int, limit: int) -> list[Event]:
+        """Events number after + 1, ..., after + limit, as they stand in the file; the reading goes on where it was."""
+        with open(self.path, "rb") as file:
+            lines = itertools.islice(file, after + 1, min(after + limit, self.number) + 1)
+            return [{"number": n, **json.loads(line)} for n, line in enumerate(lines, start=after + 1)]
 
     def _lines(self) -> Iterator[Event]:
         with open(self.path, "rb") as file:

@@ -1,26 +1,26 @@
 """What the belief of a session says: values with their spread, what is known of each action, risks, forecasts.
 
-**Best known** is the optimal policy pi of the posterior mean model, with values V and Q. **Spread of Q(s, a)**: an error in
-one row changes Q by what is lost there, weighted by how often (discounted) the row is used. To first order, with rows
-independent under the posterior,
+**Best known** is the optimal policy pi of the posterior mean model, with values V and Q. **Spread of Q(s, a)**: an
+error in one row changes Q by what is lost there, weighted by how often (discounted) the row is used. To first order,
+with rows x independent under the posterior,
 
-    Var Q(s, a) = sum over rows x of w(x)^2 nu(x),   w = [x = (s, a)] + gamma P(.|s, a)' (I - gamma P_pi)^{-1} on (x, pi(x)),
+    Var Q(s, a) = sum_x w(x)^2 nu(x),     w(x) = [x = (s, a)] + gamma P(.|s, a)' (I - gamma P_pi)^{-1} at x = (., pi),
     nu(x) = Var( sum_y P_y (mu_y + gamma V_y) ) = Var_P(sum_y P_y (m_y + gamma V_y)) + sum_y E[P_y^2] Var(mu_y),
 
-all in closed form. **Risk**: the next reward of (s, a) is a mixture, over next states, of the Student t predictives.
-**Information**: mutual information of the row and its next outcome. **Novelty**: probability that the next outcome is one
-that was never seen from (s, a).
+all in closed form. **Risk**: the next reward of (s, a) is a mixture, over next states, of Student t predictives.
+**Information**: mutual information of the row and its next outcome, sum_y m_y (psi(alpha_y + 1) - psi(alpha_0 + 1) -
+log m_y). **Novelty**: probability that the next outcome is one that was never seen from (s, a).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 
-from steering._compiled import beliefs as kernels
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
 from steering.agents import Problem
@@ -83,7 +83,7 @@ class Knowledge:
         variance = (weights**2 * along).sum(axis=1) + local[state]
         best = self.policy[state]
         variance[best] += 2.0 * weights[best, state] * local[state, best]
-        return np.sqrt(variance)
+        return np.asarray(np.sqrt(variance))
 
     def below(self, state: int, floor: float) -> Floats:
         """Probability that the next reward of each action is below a floor."""
@@ -95,9 +95,10 @@ class Knowledge:
 
     def information(self, state: int) -> Floats:
         """Mutual information (nats) of each action's row and its next outcome."""
-        out = np.empty((1, self.problem.n_actions))
-        kernels.row_information(np.ascontiguousarray(self.belief.alpha[state : state + 1]), self.belief.eta, out)
-        return out[0]
+        alpha = self.belief.alpha[state]
+        total = alpha.sum(axis=-1, keepdims=True)
+        terms = special.digamma(alpha + 1.0) - special.digamma(total + 1.0) - np.log(alpha / total)
+        return np.maximum((alpha / total * terms).sum(axis=-1), 0.0)
 
     def novelty(self, state: int) -> Floats:
         """Probability that the next outcome of each action was never seen."""
@@ -189,4 +190,4 @@ def expected_gain(gap: float, spread: float) -> float:
     if not spread > 0:
         return max(-gap, 0.0)
     z = -gap / spread
-    return float(spread * (z * stats.norm.cdf(z) + stats.norm.pdf(z)))
+    return float(spread * (z * special.ndtr(z) + math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)))

@@ -1,14 +1,14 @@
 """The agent of a session: what it has learned, the plan in force, and the action that it chooses.
 
-Two agents are kept. The *learner* sees everything that happened, in order, and never plans. For a plan it is copied; the
-copy (the *planner*) plans, and from then on sees what happens as well, so that it can say when it wants another plan.
+Two agents are kept. The *learner* sees everything that happened, in order, and never plans. For a plan it is copied;
+the copy (the *planner*) plans, and from then on sees what happens as well, so that it can say when it wants another.
 Actions are chosen by a copy of the planner. Random streams are set before each plan and each action:
 
     plan number p        SeedSequence(seed, spawn_key=(PLAN, p)),
     suggestion number k  SeedSequence(seed, spawn_key=(ACT, k)).
 
-So a suggestion is a function of the seed, of what was learned before its plan, of p and of k. All of them can be read from
-the journal, and opening a session makes one plan at most, however many were made before.
+So a suggestion is a function of the seed, of what was learned before its plan, of p and of k. All of them can be read
+from the journal, and opening a session makes one plan at most, however many were made before.
 """
 
 from __future__ import annotations

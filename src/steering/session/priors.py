@@ -1,8 +1,8 @@
 """The scale of rewards, from a sentence or from a log, as a Normal-Gamma prior.
 
 "about -25 to 0" says that mean rewards lie in a range (l, h). The prior of a mean reward gets its middle and a quarter
-of its width as standard deviation, s = (h - l) / 4, so that the range holds about 95 % of it. Shape and strength are those
-of the paper's prior, lambda = 4 and alpha = 3, and s^2 = beta / (lambda (alpha - 1)) gives
+of its width as standard deviation, s = (h - l) / 4, so that the range holds about 95 % of it. Shape and strength are
+those of the paper's prior, lambda = 4 and alpha = 3, and s^2 = beta / (lambda (alpha - 1)) gives
 
     (mu, lambda, alpha, beta) = ((l + h) / 2, 4, 3, 8 s^2),
 

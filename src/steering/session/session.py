@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +22,9 @@ from steering.session.journal import Event, create_journal, refuse_second
 from steering.session.labels import Label, Labels, checked_label, checked_names
 from steering.session.log import ImportReport, Log, chunks_of, survey
 from steering.session.state import Open, checked_risk
+from steering.session.suggestion import Suggestion
 from steering.session.views import Views
 from steering.session.why import Why
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """What to do.
-
-    Attributes
-    ----------
-    id
-        Number by which the outcome is told.
-    state, action
-        Where, and what.
-    why
-        The reasons: `str(why)` is a sentence, `why.to_dict()` the data.
-    unit
-        The machine, patient or customer it is about, if there are several.
-    """
-
-    id: int
-    state: Label
-    action: Label
-    why: Why
-    unit: Label | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        found: dict[str, Any] = {"id": self.id, "state": self.state, "action": self.action, "why": self.why.to_dict()}
-        return found if self.unit is None else {**found, "unit": self.unit}
 
 
 class Session(Views, Changes):
@@ -132,11 +104,23 @@ class Session(Views, Changes):
         found = None if history is None else survey(history)
         if (states is None or actions is None) and found is None:
             raise InvalidOption("states and actions are needed: give their names, how many there are, or a log.")
-        named = [checked_names("state", states if states is not None else found[0] if found else [])]
-        named += [checked_names("action", actions if actions is not None else found[1] if found else [])]
+        if found is not None and not found[2].size and (states is None or actions is None):
+            raise InvalidOption(f"{log} has no row that can be used; give the states and actions by name.")
+        state_names = checked_names("state", states if states is not None else found[0] if found else [])
+        action_names = checked_names("action", actions if actions is not None else found[1] if found else [])
         settings = Settings(
-            *named, allowed, agent, discount, seed, rewards, risk, replan_every, import_modules, options
-        )  # fmt: skip
+            state_names,
+            action_names,
+            allowed,
+            agent,
+            discount,
+            seed,
+            rewards,
+            risk,
+            replan_every,
+            import_modules,
+            options,
+        )
         header = settings.header(None if found is None else found[2])
         events, report = [header], None
         if history is not None:

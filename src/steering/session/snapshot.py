@@ -1,7 +1,8 @@
 """The state of a session in one file, so that opening need not read the whole journal.
 
 It is never needed: without it, or where it does not fit the journal (checksum of the file, of the header, and of the
-line at its position), the journal is read from its beginning. The file is a SHA-256 followed by arrays (npz, no pickle).
+line at its position), the journal is read from its beginning. The file is a SHA-256 followed by arrays (npz, without
+pickle).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan in force: its number, and after how many learned rows, in which state and which structure it was made."""
+    """The plan in force: its number, and the learned rows, the state and the structure with which it was made."""
 
     number: int
     rows: int

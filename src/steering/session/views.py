@@ -65,6 +65,12 @@ class Views(Opened):
             "notes": list(self.notes),
         }
 
+    def events(self, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """Events of the journal after number `after`, `limit` of them at most."""
+        with self._lock:
+            number_of_events = self._journal.number if limit is None else whole("limit", limit, 0)
+            return self._journal.peek(whole("after", after, 0), number_of_events)
+
     # Decisions -------------------------------------------------------------------------------------------------------
 
     def recommend(self, state: Any = None) -> Any:
@@ -117,8 +123,8 @@ class Views(Opened):
         if not safe.any():
             least = int(np.where(allowed, risks, np.inf).argmin())
             raise NothingAllowed(
-                f"in the state '{name}' every action has a reward below {floor:g} with a probability above {most:g}, as "
-                f"far as is known; the least risky is '{s.actions.names[least]}' with {risks[least]:.3g}."
+                f"in the state '{name}' every action has a reward below {floor:g} with a probability above {most:g}, "
+                f"as far as is known; the least risky is '{s.actions.names[least]}' with {risks[least]:.3g}."
             )
         return safe, floor
 

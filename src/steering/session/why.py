@@ -29,9 +29,9 @@ class Why:
         The reasons in one sentence; also what `str` gives.
     actions
         One dict for each action that could have been suggested: `action`, `value` and `spread` (mean and standard
-        deviation of its total discounted reward), `reward` (expected reward of the next step), `visits`, `information`
-        (nats that one more try would teach), `novelty` (probability of an outcome never seen), `best_known`, `suggested`
-        and, where a floor is set, `risk` (probability of a reward below it).
+        deviation of its total discounted reward), `reward` (expected reward of the next step), `visits`,
+        `information` (nats that one more try would teach), `novelty` (probability of an outcome never seen),
+        `best_known`, `suggested` and, where a floor is set, `risk` (probability of a reward below it).
     cost
         What the suggestion is expected to lose against the best known action, in total discounted reward.
     gain
@@ -103,12 +103,10 @@ def reasons(
             "best_known": bool(a == best),
             "suggested": bool(a == chosen),
         }
-        for a in np.flatnonzero(allowed)
+        for a in np.flatnonzero(allowed).tolist()
     )
     if chosen == best:
-        sentence = _about_best(
-            names[best], float(values[best]), int(visits[best]), _rival(known, state, allowed, names)
-        )
+        sentence = _about_best(names[best], int(visits[best]), _rival(known, state, allowed, names))
         return Why("best known", sentence, actions, 0.0, 0.0, 0.0)
     gap = float(values[best] - values[chosen])
     both = math.hypot(float(spread[best]), float(spread[chosen]))
@@ -129,13 +127,16 @@ def _rival(known: Knowledge, state: int, allowed: Bools, names: Sequence[Any]) -
     return names[int(order[1])], float(known.Q[state, order[0]] - known.Q[state, order[1]])
 
 
-def _about_best(name: Any, value: float, visits: int, rival: tuple[Any, float] | None) -> str:
+def _about_best(name: Any, visits: int, rival: tuple[Any, float] | None) -> str:
     tried = f"it was {_times(visits)} here"
     if rival is None:
         return f"Take '{name}', the only action that may be taken here; {tried}."
+    other, gap = rival
+    if gap < 1e-9:
+        return f"Take '{name}': {tried}, and as far as is known '{other}' would be worth the same."
     return (
-        f"Take '{name}', the best known action here: {tried} and is expected to earn {_amount(rival[1])} more than "
-        f"'{rival[0]}', the next best, over the long run."
+        f"Take '{name}', the best known action here: {tried} and is expected to earn {_amount(gap)} more than "
+        f"'{other}', the next best, over the long run."
     )
 
 
