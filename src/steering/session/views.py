@@ -236,4 +236,4 @@ class Views(Opened):
 
 def _names(names: list[Label], numbers: Any) -> Any:
     """Names of numbers; None where a number is negative."""
-    return np.array([*names, None], dtype=object)[numbers]
+    return pd.Series(np.array([*names, None], dtype=object)[np.maximum(numbers, -1)], dtype=object)
