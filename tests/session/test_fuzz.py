@@ -42,6 +42,10 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(out)
 
 
+def assert_one_line(sentences) -> None:
+    assert not [one for one in sentences if "\n" in one.strip()]
+
+
 def use(directory) -> None:
     """Open and use a session as far as it allows."""
     with warnings.catch_warnings():
@@ -69,7 +73,7 @@ def test_journals(tmp_path, number, checksums):
     whole = path.read_bytes()
     rng = np.random.default_rng(11)
     inside = sorted(one.name for one in tmp_path.iterdir())
-    opened = 0
+    opened, sentences = 0, []
     for _ in range(number // 2):
         content = mutated(whole, rng) if checksums == "as they are" else resummed(whole, rng)
         path.write_bytes(content)
@@ -77,7 +81,8 @@ def test_journals(tmp_path, number, checksums):
             use(tmp_path / "s")
             opened += 1
         except SteeringError as error:
-            assert "\n" not in str(error).strip()
+            sentences.append(str(error))
+    assert_one_line(sentences)
     assert 0 < opened < number // 2
     assert sorted(one.name for one in tmp_path.iterdir()) == inside
 
@@ -106,7 +111,7 @@ def test_csv_files(tmp_path, number):
     whole = write_log(tmp_path / "log.csv", 5, rows=12).read_bytes()
     rng = np.random.default_rng(12)
     path = tmp_path / "mutated.csv"
-    taken = refused = 0
+    taken, sentences = 0, []
     with make(tmp_path / "s", sync=False) as session:
         for n in range(number):
             path.write_bytes(mutated(whole, rng))
@@ -116,10 +121,10 @@ def test_csv_files(tmp_path, number):
                 taken += report.rows > 0
                 assert before is None or len(session.history()) == before + report.rows
             except SteeringError as error:
-                assert "\n" not in str(error).strip()
-                refused += 1
+                sentences.append(str(error))
     assert taken > number // 4
-    assert refused > 0
+    assert sentences
+    assert_one_line(sentences)
 
 
 @pytest.mark.parametrize("number", [FEW, MANY])

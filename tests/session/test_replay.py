@@ -150,7 +150,9 @@ def test_another_version_is_said(tmp_path, monkeypatch):
     with make(tmp_path / "s", sync=False) as session:
         first = session.ask("good")
     monkeypatch.setattr("steering.session.header.REVISION", 77)
-    with pytest.warns(SessionWarning, match="revision 77"), Session.open(tmp_path / "s") as session:
+    with pytest.warns(SessionWarning, match="revision 77"):
+        session = Session.open(tmp_path / "s")
+    with session:
         assert session.ask("good") == first
         assert "new suggestions may differ" in session.notes[0]
 

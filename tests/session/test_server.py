@@ -160,12 +160,11 @@ def test_a_real_server_with_many_clients_and_curl(tmp_path):
 
     def work(name, address):
         try:
-            client = Client(address, token=TOKEN)
-            for step in range(10):
-                found = client.ask("good", unit=f"{name}")
-                client.tell(found["id"], reward=float(step), next_state="good")
-                client.add("bad", "run", float(step), "good", unit=f"{name}")
-            client.close()
+            with Client(address, token=TOKEN) as client:
+                for step in range(10):
+                    found = client.ask("good", unit=f"{name}")
+                    client.tell(found["id"], reward=float(step), next_state="good")
+                    client.add("bad", "run", float(step), "good", unit=f"{name}")
         except Exception as error:
             problems.append(error)
 
@@ -176,15 +175,15 @@ def test_a_real_server_with_many_clients_and_curl(tmp_path):
         for thread in threads:
             thread.join()
         assert problems == []
-        with pytest.raises(SteeringError, match="token"):
-            Client(address).ask("good")
-        client = Client(address, token=TOKEN)
-        found = client.ask("worn")
-        client.tell(found["id"], reward=1.0, next_state="good")
-        with pytest.raises(Conflict):
-            client.tell(found["id"], reward=2.0)
-        assert client.get("session")["rows"] == 161
-        assert client.get("policy")["good"] in ACTIONS
+        with Client(address) as client, pytest.raises(SteeringError, match="token"):
+            client.ask("good")
+        with Client(address, token=TOKEN) as client:
+            found = client.ask("worn")
+            client.tell(found["id"], reward=1.0, next_state="good")
+            with pytest.raises(Conflict):
+                client.tell(found["id"], reward=2.0)
+            assert client.get("session")["rows"] == 161
+            assert client.get("policy")["good"] in ACTIONS
         if shutil.which("curl"):
             command = ["curl", "-s", "--noproxy", "*", "-X", "POST", "-H", "Content-Type: application/json"]
             command += ["-H", f"Authorization: Bearer {TOKEN}", "-d", '{"state": "worn"}', f"{address}/ask"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -54,6 +55,11 @@ class Library:
     def told(self) -> int:
         return int((self.session.history()["id"] > 0).sum())
 
+    def half_told(self) -> dict | None:
+        """The suggestion whose outcome was told and not its reward."""
+        under_way = self.session.summary()["under_way"]
+        return next((one for one in under_way if one["waits_for"] == ["reward"]), None)
+
     def ask(self, state: str) -> tuple[int, str]:
         found = self.session.ask(state)
         return found.id, str(found.action)
@@ -73,7 +79,7 @@ class Library:
 
 def drive(way, logs: Path, steps: int) -> None:
     """The script: asks and tells, adds, imports. Started again it goes on where it was killed."""
-    told = way.told()
+    told, half = way.told(), way.half_told()
     asked = 0
     for step in range(steps):
         if step % 9 == 4:
@@ -87,7 +93,9 @@ def drive(way, logs: Path, steps: int) -> None:
                 way.add(state_of(step), action, reward, follows, key=f"step {step}")
         else:
             asked += 1
-            if asked > told:
+            if asked == told + 1 and half is not None:
+                way.tell(half["id"], reward=process(step, half["action"])[0])
+            elif asked > told:
                 id, action = way.ask(state_of(step))
                 reward, follows = process(step, action)
                 if step % 4 == 1:  # the reward comes later
@@ -116,6 +124,7 @@ def killed(work, seconds: float) -> bool:
     if child == 0:
         code = 1
         try:
+            os.setpgid(0, 0)  # whatever it starts is killed with it
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
             os.dup2(devnull, 2)
@@ -126,6 +135,8 @@ def killed(work, seconds: float) -> bool:
         finally:
             os._exit(code)
     time.sleep(seconds)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, status

@@ -69,6 +69,12 @@ class Client:
         text = urllib.parse.urlencode({name: value for name, value in query.items() if value is not None})
         return self._request("GET", f"/{what}?{text}" if text else f"/{what}", None)
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()

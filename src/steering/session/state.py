@@ -19,6 +19,7 @@ from steering.session.columns import ASKS, CANCELLED, ORDER, ROWS, TOLD, UNDER_W
 from steering.session.journal import Event
 from steering.session.labels import Labels
 
+LATEST = 1e10
 ALONE = -1
 """Number of the unit of a process that has no units."""
 
@@ -158,9 +159,7 @@ class State:
     ) -> int:
         follows = -1 if next_ is None else next_
         to = -1 if done else follows
-        row = self.rows.append(
-            (self.number, finite(e.get("time", 0.0)), ask, unit, state, action, reward, follows, to, done)
-        )
+        row = self.rows.append((self.number, moment(e), ask, unit, state, action, reward, follows, to, done))
         if done:
             self.waiting.setdefault(unit, []).append(row)
         else:
@@ -199,7 +198,7 @@ class State:
         rewards = np.asarray(e["reward"], dtype=np.float64)
         if rewards.shape != rows.shape or not np.isfinite(rewards).all():
             raise InvalidOption("rewards are missing or not finite.")
-        rows["reward"], rows["event"], rows["time"] = rewards, self.number, finite(e.get("time", 0.0))
+        rows["reward"], rows["event"], rows["time"] = rewards, self.number, moment(e)
         rows["unit"], rows["to"] = ALONE, rows["next"]
         rows["done"][np.asarray(e.get("done", []), dtype=np.int64)] = True
         if (rows["next"][~rows["done"]] < 0).any():
@@ -270,6 +269,14 @@ def finite(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InvalidOption(f"{value!r} is not a finite number.")
     return float(value)
+
+
+def moment(event: Event) -> float:
+    """When an event happened, in seconds since 1970."""
+    seconds = finite(event.get("time", 0.0))
+    if not 0.0 <= seconds < LATEST:
+        raise InvalidOption(f"{seconds:g} is not a time in seconds since 1970.")
+    return seconds
 
 
 def checked_risk(risk: Any) -> tuple[float, float] | None:

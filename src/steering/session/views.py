@@ -17,6 +17,7 @@ from steering.session.errors import NothingAllowed
 from steering.session.knowledge import Knowledge
 from steering.session.labels import Label
 from steering.session.mind import LOOK, generator
+from steering.session.state import Open
 from steering.session.why import Why, no_reasons, reasons, short
 
 ALL_OUTCOMES = 200_000
@@ -58,11 +59,19 @@ class Views(Opened):
             "rows": len(s.rows),
             "suggestions": len(s.asks),
             "total_reward": short(s.rows.array["reward"].sum()) if len(s.rows) else 0.0,
-            "under_way": [
-                {"id": one.id, "state": s.states.names[one.state], "action": s.actions.names[one.action]}
-                for one in s.open.values()
-            ],
+            "under_way": [self._under_way(one) for one in s.open.values()],
             "notes": list(self.notes),
+        }
+
+    def _under_way(self, one: Open) -> dict[str, Any]:
+        s = self._state
+        missing = [name for name, there in (("outcome", one.happened), ("reward", one.reward is not None)) if not there]
+        return {
+            "id": one.id,
+            "state": s.states.names[one.state],
+            "action": s.actions.names[one.action if one.told is None else one.told],
+            "unit": None if one.unit < 0 else s.units.names[one.unit],
+            "waits_for": missing,
         }
 
     def events(self, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
