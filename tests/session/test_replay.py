@@ -18,7 +18,7 @@ AGENTS = ["steering", "steering:replan=learned", "psrl", "ube", "q_learning", "b
 
 
 def beginning(agent):
-    return {"agent": agent, "sync": False, "rewards": None}
+    return {"agent": agent, "sync": False, "rewards": None, "replan_every": 1 if agent == "steering" else 6}
 
 
 @pytest.mark.parametrize("agent", AGENTS)

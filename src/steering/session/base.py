@@ -65,7 +65,7 @@ class Opened:
         with self._readable():
             text, notes = agent_text(self.header)
             header = self.header
-            self._mind = Mind(text, float(header["discount"]), int(header["seed"]), header.get("replan_every"))
+            self._mind = Mind(text, float(header["discount"]), int(header["seed"]), int(header["replan_every"]))
         self.notes += notes
 
     @contextlib.contextmanager

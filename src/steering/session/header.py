@@ -39,7 +39,7 @@ class Settings:
     seed: int
     rewards: Any
     risk: Any
-    replan_every: int | None
+    replan_every: int
     import_modules: Sequence[str]
     options: Mapping[str, Any]
 
@@ -66,6 +66,7 @@ class Settings:
             "agent_in_full": describe(agent.name, [], options_of(agent)),
             "discount": discount,
             "seed": whole("seed", self.seed, 0, LARGEST_SEED),
+            "replan_every": whole("replan_every", self.replan_every, 1),
             "states": states.names,
             "actions": actions.names,
         }
@@ -79,8 +80,6 @@ class Settings:
             event["rewards"] = list(rewards)
         if (risk := checked_risk(self.risk)) is not None:
             event["risk"] = list(risk)
-        if self.replan_every is not None:
-            event["replan_every"] = whole("replan_every", self.replan_every, 1)
         if modules:
             event["import_modules"] = modules
             event["folders"] = list(folders_of(modules))

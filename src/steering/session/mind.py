@@ -42,10 +42,10 @@ class Mind:
     agent
         Text for `make_agent`.
     discount, seed, replan_every
-        Settings of the session; no plan is older than `replan_every` steps (None: number of states plus one).
+        Settings of the session; no plan is older than `replan_every` steps.
     """
 
-    def __init__(self, agent: str, discount: float, seed: int, replan_every: int | None) -> None:
+    def __init__(self, agent: str, discount: float, seed: int, replan_every: int) -> None:
         self.agent, self.discount, self.seed, self.replan_every = agent, discount, seed, replan_every
         self._learner: Agent | None = None
         self._seen = 0
@@ -111,8 +111,7 @@ class Mind:
                 self._planner, self._made = _copied(learner), plan
                 self._make_plan(self._planner, plan.number, plan.state)
             self.learner(state)
-            latest = len(state.states) + 1 if self.replan_every is None else self.replan_every
-            young = len(state.order) - plan.rows < latest
+            young = len(state.order) - plan.rows < self.replan_every
             if young and self._planner is not None and self._planner.plans and not self._planner.wants_plan():
                 return self._planner, False
         self._planner = None

@@ -59,7 +59,7 @@ class Session(Views, Changes):
         risk: tuple[float, float] | None = None,
         log: str | Path | None = None,
         columns: Mapping[str, str] | None = None,
-        replan_every: int | None = None,
+        replan_every: int = 1,
         import_modules: Sequence[str] = (),
         sync: bool = True,
         **options: Any,
@@ -90,7 +90,8 @@ class Session(Views, Changes):
             CSV file with what happened before, and names of its columns where they differ from state, action, reward,
             next_state, done.
         replan_every
-            Steps after which a new plan is made at the latest; the number of states plus one if left out.
+            Steps after which a new plan is made at the latest: 1 uses all that is known at every step, more lets an
+            agent follow one plan for longer.
         import_modules
             Modules that register an agent of your own.
         sync
@@ -204,8 +205,8 @@ class Session(Views, Changes):
             limit = checked_risk(risk)
             unit = None if unit is None else checked_label("unit", unit)
             known = s.questions.get((s.unit(unit), here, only, limit))
-            if known is not None:
-                return self._suggestion(s.open[known])
+            if known is not None and self._may(here, only, limit)[0][s.open[known].action]:
+                return self._suggestion(s.open[known])  # unless it was forbidden meanwhile
             if begun := self._began(unit, here):
                 self._record(*begun)
             options, floor = self._may(here, only, limit)
