@@ -43,7 +43,8 @@ class Client:
 
     def ask(self, state: Any, allowed: Any = None, **more: Any) -> dict[str, Any]:
         """A suggestion: `id`, `state`, `action`, `why`."""
-        return self._post("/ask", state=state, allowed=allowed, **more)
+        found: dict[str, Any] = self._post("/ask", state=state, allowed=allowed, **more)
+        return found
 
     def tell(
         self, id: int, reward: float | None = None, next_state: Any = None, done: bool = False, action: Any = None

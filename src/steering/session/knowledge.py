@@ -98,7 +98,7 @@ class Knowledge:
         alpha = self.belief.alpha[state]
         total = alpha.sum(axis=-1, keepdims=True)
         terms = special.digamma(alpha + 1.0) - special.digamma(total + 1.0) - np.log(alpha / total)
-        return np.maximum((alpha / total * terms).sum(axis=-1), 0.0)
+        return np.asarray(np.maximum((alpha / total * terms).sum(axis=-1), 0.0))
 
     def novelty(self, state: int) -> Floats:
         """Probability that the next outcome of each action was never seen."""

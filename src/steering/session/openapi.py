@@ -113,7 +113,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "responses": responses,
     }
     if route.method == "POST":
-        body = {"type": "object", "properties": route.fields, "required": list(route.required)}
+        body: dict[str, Any] = {"type": "object", "properties": route.fields, "required": list(route.required)}
         body["additionalProperties"] = False
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
     elif route.fields:
