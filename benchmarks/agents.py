@@ -38,6 +38,20 @@ AGENTS = (
     "ids:information=gain,planning=mean",
     "steering",
     "steering:objective=ratio",
+    "psrl:replan=tsde",
+    "ucrl2b",
+    "ucbvi",
+    "mbie_eb",
+    "rmax",
+    "opsrl",
+    "rlsvi",
+    "eubrl",
+    "k_learning",
+    "ucb_q",
+    "beb",
+    "vbrb",
+    "vapor",
+    "bamcp",
 )
 PUBLIC_SECONDS = {"q_learning": 0.51, "bayesian_q": 4.22, "psrl": 2.16, "ube": 2.37, "mm": 2.11}
 """One run of the public baseline code, DeepSea 15, 5000 steps, one thread."""
@@ -50,6 +64,12 @@ TARGETS: dict[tuple[str, str], tuple[str, float]] = {
     ("q_learning", "ms"): ("<=", 10.0),
     ("steering", "x_psrl"): ("<=", 3.0),
     ("steering:objective=ratio", "x_psrl"): ("<=", 6.0),
+    ("ucrl2b", "x_psrl"): ("<=", 6.0),
+    **{
+        (name, "x_psrl"): ("<=", 3.0)
+        for name in ("psrl:replan=tsde", "ucbvi", "mbie_eb", "rmax", "opsrl", "rlsvi", "eubrl", "k_learning", "ucb_q")
+    },
+    **{(name, "x_psrl"): ("<=", 3.0) for name in ("beb", "vbrb")},
 }
 
 

@@ -17,15 +17,10 @@ from steering.agents import ModelBasedAgent, ModelBasedOptions, in_range
 
 @dataclass(frozen=True)
 class CountBonusOptions(ModelBasedOptions):
-    """Options of the belief, and one more.
-
-    Attributes
-    ----------
-    bonus
-        Reward of trying a pair for the first time.
-    """
+    """Options of the belief, and one more."""
 
     bonus: float = 0.5
+    """Reward of trying a pair for the first time."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

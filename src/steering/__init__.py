@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steering.envs import Environment, list_envs, make_env, register_env
     from steering.errors import SteeringError
     from steering.mdp import TabularMDP
-    from steering.runs import bayesian_regret, run
+    from steering.runs import Comparison, bayesian_regret, run
     from steering.runs.results import RunResults
     from steering.session import Session
     from steering.sweeps import sweep
@@ -30,6 +30,7 @@ _HOMES = {
     "Agent": "steering.agents",
     "list_agents": "steering.agents",
     "make_agent": "steering.agents",
+    "Comparison": "steering.runs",
     "register_agent": "steering.agents",
     "Environment": "steering.envs",
     "list_envs": "steering.envs",
@@ -48,6 +49,7 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "Comparison",
     "Environment",
     "Results",
     "RunResults",

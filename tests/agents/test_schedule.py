@@ -164,3 +164,44 @@ def test_learned_is_worth_its_plans_on_deepsea() -> None:
         for agent in ("steering", "steering:replan=learned")
     )
     assert learned < 0.6 * every
+
+
+def kept_times(sim: Simulator, env: Environment, *, dynamic: bool) -> list[int]:
+    """When to plan by the definitions of `doubling` and `tsde`, without a horizon."""
+    visits = np.zeros((env.n_states, env.n_actions), int)
+    at_plan, times, before = visits.copy(), [0], 0
+    for t, (s, a) in enumerate(zip(sim.states, sim.actions, strict=True), start=1):
+        visits[s, a] += 1
+        since = visits - at_plan
+        if dynamic:
+            due = t - times[-1] > before or (visits > 2 * at_plan).any()
+        else:
+            due = (since >= np.maximum(1, at_plan)).any()
+        if due and t < sim.steps:
+            before = t - times[-1]
+            times.append(t)
+            at_plan = visits.copy()
+    return times
+
+
+@pytest.mark.parametrize("name", ["psrl", "ids:planning=mean", "ucrl2b", "ucbvi:bound=simplified"])
+@pytest.mark.parametrize("replan", ["doubling", "tsde"])
+def test_plans_are_kept_until_the_definition_says_so(name: str, replan: str) -> None:
+    env = make_env(masked_mdp(5, 6))
+    spec = f"{name}{',' if ':' in name else ':'}replan={replan}"
+    agent = make_agent(spec)
+    agent.start(problem_of(env), stream(3, "planning"), stream(3, "acting"))
+    times: list[int] = []
+    sim = Simulator(env.table, tables_of(env.table), 1500, environment_streams(3))
+    plan = agent.plan
+    agent.plan = lambda state, step: (times.append(sim.time), plan(state, step))  # type: ignore[method-assign]
+    simulate(agent, sim, env)
+    assert times == kept_times(sim, env, dynamic=replan == "tsde")
+    assert max(np.diff(times)) > env.replan_every  # the clock of the environment does not cut them
+
+
+def test_episodes_begin_with_a_plan_under_every_schedule() -> None:
+    env = make_env(masked_mdp(5, 6), horizon=5)
+    for replan in ("doubling", "tsde"):
+        times, _ = planned_run(env, f"psrl:replan={replan}", 200, 1)
+        assert set(range(0, 200, 5)) <= set(times)

@@ -11,10 +11,11 @@ from steering.stein import Dictionary
 @pytest.mark.parametrize("batch", [1, 2, 3])
 @pytest.mark.parametrize("preset", ["paper", "paper-sound"])
 @pytest.mark.parametrize("env", ["deepsea:9", "priormdp:4,2"])
-def test_a_block_is_selected_batch_by_batch(env: str, preset: str, batch: int) -> None:
+def test_a_block_is_selected_batch_by_batch(env: str, preset: str, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against `Dictionary.select` under the model of the last plan; early models are full of ties."""
+    monkeypatch.setattr("steering.agents.steering.BATCH", batch)
     for steps in (20, 300):
-        agent = make_agent("steering", preset=preset, batch=batch)
+        agent = make_agent("steering", preset=preset)
         run(env, agent, steps=steps, seeds=1)
         agent.plan()
         assert agent.dictionary is not None

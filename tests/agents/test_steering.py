@@ -106,14 +106,6 @@ def test_a_sampled_model_has_information_and_no_reward_terms() -> None:
     assert_optimal(agent, env, P, r + 0.5 * agent.D)
 
 
-def test_reward_information_is_added_to_the_rows() -> None:
-    env = make_env(masked_mdp(7))
-    plain, with_rewards = trained("steering", env), trained("steering", env, reward_information=True)
-    plain.plan()
-    with_rewards.plan()
-    assert (with_rewards.D > plain.D).all()
-
-
 def test_episodic_policies_depend_on_the_step() -> None:
     env = make_env("griddeepsea:4")
     for spec in ("steering", "steering:objective=ratio"):
@@ -147,11 +139,11 @@ def test_presets_are_what_they_say() -> None:
     paper = make_agent("steering:preset=paper").options
     assert (paper.objective, paper.info_weight, paper.planning) == ("regularised", 0.5, "sampled")
     assert (paper.operator, paper.reference, paper.expectation) == ("difference", "empirical", "model")
-    assert (paper.selection, paper.batch, paper.kernel) == ("posterior", 2, "exp-hamming")
+    assert paper.selection == "posterior"
     assert (paper.concentration, paper.reward_scale, paper.eta) == ("fixed", "fixed", 1.0)
     sound = make_agent("steering:preset=paper-sound").options
     assert (sound.objective, sound.info_weight, sound.planning) == ("regularised", 0.5, "mean")
-    assert (sound.operator, sound.kernel) == ("barker", "exp-hamming")
+    assert sound.operator == "barker"
     assert (sound.novelty, sound.reward_noise) == (0.0, 0.0)
     assert (sound.concentration, sound.reward_scale) == ("fixed", "fixed")
     default = make_agent("steering").options
@@ -231,7 +223,6 @@ def test_descriptions_with_presets_build_the_same_agent(spec: str, text: str) ->
         ({"reward_noise": float("inf")}, "reward_noise"),
         ({"draws": 0}, "draws"),
         ({"draws": 1, "expectation": "draws"}, "draws"),
-        ({"batch": 0}, "batch"),
         ({"operator": "difference"}, "infinite posterior expectation"),
         ({"operator": "sqrt", "expectation": "draws"}, "infinite posterior expectation"),
         ({"reference": "draw", "expectation": "model"}, "reference=draw"),
@@ -322,11 +313,12 @@ def test_runs_repeat_themselves_and_seeds_are_independent_of_each_other(spec: st
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
-def test_selection_takes_one_of_every_batch(batch: int) -> None:
+def test_selection_takes_one_of_every_batch(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """320 steps in 40 blocks of 8: ceil(8 / batch) a block go to the dictionary."""
+    monkeypatch.setattr("steering.agents.steering.BATCH", batch)
     results = {}
     for selection in ("dictionary", "posterior"):
-        agent = make_agent("steering", selection=selection, batch=batch, reference="empirical", expectation="draws")
+        agent = make_agent("steering", selection=selection, reference="empirical", expectation="draws")
         run("deepsea:7", agent, steps=320, seeds=1)
         agent.plan()
         assert agent.dictionary is not None
@@ -340,7 +332,7 @@ def test_selection_takes_one_of_every_batch(batch: int) -> None:
 
 def test_the_dictionary_is_the_empirical_reference() -> None:
     """D is measured from what was selected, row by row; measured from all data it would be another."""
-    agent = make_agent("steering:selection=dictionary,reference=empirical,batch=3")
+    agent = make_agent("steering:selection=dictionary,reference=empirical")
     run("deepsea:5", agent, steps=240, seeds=1)
     agent.plan()
     assert agent.dictionary is not None
@@ -370,10 +362,11 @@ def test_samples_before_the_first_plan_are_selected_in_the_mean_of_the_prior(jun
     np.testing.assert_array_equal(*counts)
 
 
-def test_a_batch_of_one_keeps_everything_and_changes_nothing() -> None:
+def test_a_batch_of_one_keeps_everything_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steering.agents.steering.BATCH", 1)
     plain = run("deepsea:6", "steering", steps=600, seeds=2)
     for selection in ("dictionary", "posterior"):
-        same = run("deepsea:6", f"steering:batch=1,selection={selection}", steps=600, seeds=2)
+        same = run("deepsea:6", f"steering:selection={selection}", steps=600, seeds=2)
         np.testing.assert_array_equal(plain.rewards, same.rewards)
 
 

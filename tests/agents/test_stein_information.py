@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steering.agents.stein_information import InformationChoice, SteinInformation, positive_rows, reward_information
+from steering.agents.stein_information import InformationChoice, SteinInformation, positive_rows
 from steering.beliefs import ModelBelief
-from steering.stein import discrepancy, normal_gamma_information, posterior_information
+from steering.stein import discrepancy, posterior_information
 
 KERNELS = ("exp-hamming", "delta")
 EXACT = [(operator, reference) for operator in ("barker", "gibbs") for reference in ("mean", "empirical", "draw")]
@@ -181,27 +181,3 @@ def test_drawn_rows_that_underflow_keep_the_literal_operator_finite() -> None:
     assert D.max() == 1e100
     np.testing.assert_allclose(positive_rows(model).sum(axis=-1), 1.0)
     assert (positive_rows(model) > 0).all()
-
-
-def test_reward_information_is_the_expected_discrepancy_times_the_variance() -> None:
-    belief = belief_with(7, S=3, n=25)
-    P = belief.mean_model()[0]
-    expected = np.zeros((3, 2))
-    for s, a, y in np.ndindex(3, 2, 3):
-        lam = belief.prior[1] + belief.counts[s, a, y]
-        ksd = normal_gamma_information(belief.mu[s, a, y], lam, belief.shape[s, a, y], belief.rate[s, a, y])
-        expected[s, a] += P[s, a, y] * ksd * belief.rate[s, a, y] / belief.shape[s, a, y]
-    np.testing.assert_allclose(reward_information(belief, P), expected, rtol=1e-10)
-
-
-@given(st.floats(1e-3, 1e3))
-@settings(max_examples=20)
-def test_reward_information_has_no_units(unit: float) -> None:
-    rng = np.random.default_rng(0)
-    s, a, y, r = rng.integers(3, size=20), rng.integers(2, size=20), rng.integers(3, size=20), rng.normal(size=20)
-    one = ModelBelief(3, 2)
-    other = ModelBelief(3, 2, normal_gamma=(0.0, 4.0, 3.0, 3.0 * unit**2))
-    one.observe_many((s, a, r, y))
-    other.observe_many((s, a, r * unit, y))
-    P = one.mean_model()[0]
-    np.testing.assert_allclose(reward_information(other, P), reward_information(one, P), rtol=1e-9)

@@ -95,7 +95,11 @@ REFUSED = [
     ("deepsea:8,rewrd=dense", UnknownName, "unknown option of deepsea 'rewrd': did you mean 'reward'"),
     ("deepsea:8,discont=0.5", UnknownName, "did you mean 'discount'"),
     ("deepsee:8", UnknownName, "unknown environment 'deepsee': did you mean 'deepsea'"),
-    ("qqqq", UnknownName, "known: chain, deepsea, file, griddeepsea, gym, lazychain, lock, loop, priormdp"),
+    (
+        "qqqq",
+        UnknownName,
+        "known: chain, deepsea, file, garnet, griddeepsea, gym, lazychain, lock, loop, maze, priormdp",
+    ),
     ("priormdp:4,2,seed=-1", InvalidOption, "seed of priormdp is -1"),
     ("deepsea:8,discount=1", InvalidOption, "discount is 1"),
     ("gym", InvalidOption, "does not name one Gymnasium id"),

@@ -14,14 +14,15 @@ from scipy import stats
 from steering.envs import TabularEnv, deep_sea, make_env, prior_mdp, register_all, wide_narrow
 from steering.envs.names import GYM_NAMES
 from steering.envs.registry import ENTRIES
-from steering.errors import InvalidOption
+from steering.errors import InvalidOption, NotAvailable
 from steering.mdp.tabular import TabularMDP
 
 IDS = register_all()
 
 
 def test_all_are_registered_once() -> None:
-    names = ("DeepSea", "WideNarrow", "PriorMDP", "RiverSwim", "GridDeepSea", "Chain", "Loop", "LazyChain", "Lock")
+    names = ["DeepSea", "WideNarrow", "PriorMDP", "RiverSwim", "GridDeepSea", "Chain", "Loop", "LazyChain", "Lock"]
+    names += ["Maze", "Rooms", "Garnet"]
     assert [f"steering/{name}-v0" for name in names] == IDS
     assert list(GYM_NAMES) == list(ENTRIES)
     assert register_all() == IDS  # again, without a warning that an id is overridden
@@ -148,8 +149,10 @@ def test_refuses() -> None:
         env.step(2)
     with pytest.raises(InvalidOption, match="disallowed is 'x'"):
         TabularEnv(deep_sea(3), disallowed="x")
-    with pytest.raises(InvalidOption, match="nothing to draw"):
+    with pytest.raises(InvalidOption, match="render_mode is 'human'; it must be one of: rgb_array"):
         TabularEnv(deep_sea(3), render_mode="human")
+    with pytest.raises(NotAvailable, match="nothing to draw"):
+        TabularEnv(deep_sea(3), render_mode="rgb_array")
 
 
 def test_back_from_gymnasium_the_mdp_is_the_same() -> None:

@@ -161,7 +161,7 @@ BAD_JSON = [
     ("[1, 2]", "does not hold an object"),
     ("{}", "its schema is not"),
     ('{"schema": "other"}', "its schema is not"),
-    ('{"schema": "steering-mdp", "version": 2}', "format version 2; this package reads 1"),
+    ('{"schema": "steering-mdp", "version": 3}', "format version 3; this package reads 1 and 2"),
     ('{"schema": "steering-mdp", "version": 1}', "it has no 'P'"),
     ('{"schema": "steering-mdp", "version": 1, "P": [[[1]]]}', "it has no 'reward_mean'"),
     (JSON_HEAD, "damaged"),

@@ -13,6 +13,7 @@ from claims_made_up_beliefs import BELIEFS, DEFAULT_ONLY, DIRECTED, THEORY, baye
 from reproduction_small import CHAPTERS, SMALL, small_tables
 
 import steering
+from steering.agents.steering import BATCH
 from steering.paper.chapters.bounds.claims import never
 from steering.paper.chapters.weight.claims import WeightRuns, claims_of
 from steering.paper.fits import share_effect
@@ -142,7 +143,7 @@ def test_controls_say_what_else_differs() -> None:
             "model of the data": own.planning != partner.planning,
             "novelty and reward noise": terms,
             f"weight {own.info_weight} instead of {partner.info_weight}": own.info_weight != partner.info_weight,
-            "half of the data": own.selection == "posterior" and own.batch == 2,
+            "half of the data": own.selection == "posterior" and BATCH == 2,
         }
         assert {text for text in differs if text in said} == {text for text, true in differs.items() if true}
         assert (said == "nothing") == (not any(differs.values()))

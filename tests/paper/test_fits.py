@@ -13,7 +13,7 @@ X = np.arange(1.0, 301.0)
 
 
 @settings(max_examples=25)
-@given(st.floats(-2, 2), st.floats(0.01, 100), st.integers(2, 6))
+@given(st.floats(-2, 2), st.floats(0.01, 100), st.integers(3, 6))
 def test_exact_powers_are_recovered(power: float, factor: float, runs: int) -> None:
     curves = np.tile(factor * X**power, (runs, 1))
     found = exponent(X, curves)
@@ -23,7 +23,7 @@ def test_exact_powers_are_recovered(power: float, factor: float, runs: int) -> N
 
 
 def test_only_the_end_of_a_curve_counts() -> None:
-    curve = np.tile(np.where(X < 30, 1.0, X**0.5), (2, 1))
+    curve = np.tile(np.where(X < 30, 1.0, X**0.5), (3, 1))
     assert exponent(X, curve, first=30).value == pytest.approx(0.5, abs=1e-9)
     assert abs(exponent(X, curve).value - 0.5) > 0.05
 
@@ -85,11 +85,12 @@ def test_skew_values_have_a_wider_interval() -> None:
     reach = 2.045229642132703 * values.std(ddof=1) / np.sqrt(30)
     found = mean_effect(values)
     assert found.high - found.value > 1.1 * reach
-    assert found.value - found.low == pytest.approx(found.high - found.value)
+    assert found.value - found.low == pytest.approx(reach), "towards the short tail it is Student's"
 
 
-def test_one_run_says_nothing() -> None:
+def test_one_or_two_runs_say_nothing() -> None:
     assert not mean_effect(np.array([0.3])).known
+    assert not mean_effect(np.array([0.3, 0.4])).known
     assert not share_effect(np.array([True])).known
     assert not exponent(X, X[None]).known
     assert not scan_exponent(np.array([2.0, 4.0]), [np.ones(1), np.ones(3)]).known

@@ -32,7 +32,7 @@ from steering.paper.scale import Block
 from steering.paper.source import Source, canonical, run_blocks
 from steering.paper.study import run_study
 from steering.paper.tables import read_csv
-from steering.runs.intervals import LEAST_STRATUM
+from steering.runs.statistics import LEAST_VALUES
 from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import read_sweep
 
@@ -205,7 +205,7 @@ def test_the_study_covers_what_it_promises() -> None:
     assert sum("normal_gamma" in task.prior for task in design.tasks) >= 3
     for task in design.tasks:
         assert len(task.environments) * task.seeds >= (60 if len(task.environments) > 1 else 30)
-        assert len(task.environments) == 1 or task.seeds >= LEAST_STRATUM
+        assert len(task.environments) == 1 or task.seeds >= LEAST_VALUES
         assert len(task.environments) * task.tuning[-1] >= (6 if task.name in ("Taxi", "grid DeepSea 10") else 24)
 
 
@@ -257,7 +257,7 @@ def test_a_small_ladder_runs(tmp_path: Path, monkeypatch) -> None:
 def test_a_ladder_reads_its_own_runs_only(tmp_path: Path, monkeypatch) -> None:
     tasks = (Task("DeepSea 4", ("deepsea:4",), steps=60, seeds=18),)
     ladder.run_ladder(runs_in(tmp_path / "old"), tasks)
-    monkeypatch.setitem(SteeringOptions.presets["paper"], "batch", 1)
+    monkeypatch.setitem(SteeringOptions.presets["paper"], "info_weight", 0.1)
     fewer = (dataclasses.replace(tasks[0], seeds=12),)
     again = ladder.run_ladder(runs_in(tmp_path / "old"), fewer)
     pd.testing.assert_frame_equal(again, ladder.run_ladder(runs_in(tmp_path / "new"), fewer))

@@ -17,8 +17,10 @@ def test_it_is_the_average_of_expected_regret() -> None:
     finals = result.curves[:, -1]
     assert result.mean() == finals.mean()
     assert result.standard_error() == pytest.approx(abs(finals[0] - finals[1]) / 2)
-    low, high = result.interval()
-    assert finals.min() <= low <= high <= finals.max()
+    assert np.isnan(result.interval()).all()  # two MDPs have no interval
+    three = BayesianRegret("psrl", "hand", (0, 1, 2), np.array([[1.0], [2.0], [3.0]]))
+    reach = 4.302652729911275 / np.sqrt(3)  # t(2) at 97.5 %
+    assert three.interval() == pytest.approx((2 - reach, 2 + reach))
     assert result.table()["mdp"].tolist() == [4, 7]
     assert result.table()["agent"].unique().tolist() == ["psrl"]
 

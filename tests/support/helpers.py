@@ -66,14 +66,43 @@ AGENTS = [
 STEERING = [
     "steering",
     "steering:objective=ratio",
-    "steering:objective=ratio,planning=mean,reward_information=true",
+    "steering:objective=ratio,planning=mean",
     "steering:preset=paper",
     "steering:preset=paper-sound",
-    "steering:preset=paper-sound,selection=posterior,batch=3",
+    "steering:preset=paper-sound,selection=posterior",
     "steering:planning=sampled,operator=gibbs,reference=draw",
     "steering:eta=0.01,operator=min,expectation=draws,draws=3,reference=empirical",
 ]
-AGENTS += STEERING
+FIELD = [
+    "ucrl2b",
+    "ucrl2b:bound=l1,criterion=average",
+    "ucrl2b:model=posterior,concentration=learned,reward_scale=learned,replan=learned",
+    "ucbvi",
+    "ucbvi:bound=hoeffding,scale=0.1",
+    "ucbvi:bound=simplified,model=posterior,replan=learned",
+    "mbie_eb:scale=0.1",
+    "rmax",
+    "rmax:m=1,model=posterior,replan=doubling",
+    "opsrl",
+    "opsrl:quantile=0.7,samples=6,eta_mass=true,prior_mass=0.001",
+    "rlsvi",
+    "rlsvi:noise=simple,scale=0.1,replan=learned",
+    "eubrl",
+    "eubrl:concentration=learned,reward_scale=learned,replan=learned",
+    "k_learning",
+    "k_learning:temperature=0.1,replan=learned",
+    "vapor:iterations=5",
+    "vapor:iterations=5,scale=0.1,replan=learned",
+    "ucb_q",
+    "ucb_q:scale=0.01",
+    "beb",
+    "vbrb:scale=0.1",
+    "bamcp:simulations=5,depth=4",
+    "bamcp:simulations=5,depth=4,epsilon=0,replan=learned",
+    "psrl:replan=tsde",
+    "psrl:replan=doubling",
+]
+AGENTS += STEERING + FIELD
 AGENTS += [row["name"] for row in list_agents() if not any(spec.startswith(row["name"]) for spec in AGENTS)]
 """Every agent that is registered, with every kind of option at least once."""
 

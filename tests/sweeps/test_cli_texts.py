@@ -109,7 +109,7 @@ def test_dry_run_does_not_promise_failed_cells_nor_time_failed_trials(tmp_path):
 
 LIMITED = """
 import resource, signal, sys
-import matplotlib.pyplot, steering.sweeps.curves, steering.sweeps.summary
+import matplotlib.pyplot, steering.runs.figure, steering.sweeps.summary
 from steering.cli import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -81,7 +81,7 @@ def _extended_backup(P, r, width, l1, mask, discount, V, Q, rows, policy):
 
 
 @jit
-def _evaluate_rows(rows, r, policy, discount, V):
+def evaluate_rows(rows, r, policy, discount, V):
     """V of the chain `rows` (S, S), into V."""
     S = V.shape[0]
     M = -discount * rows
@@ -110,7 +110,7 @@ def extended_iteration(P, r, width, l1, mask, discount, policy, max_rounds):
     rows = np.empty((S, S))
     for _ in range(max_rounds):
         _extended_backup(P, r, width, l1, mask, discount, V, Q, rows, policy)
-        _evaluate_rows(rows, r, policy, discount, W)
+        evaluate_rows(rows, r, policy, discount, W)
         change, scale = 0.0, 0.0
         for s in range(S):
             change = max(change, abs(W[s] - V[s]))
@@ -212,6 +212,70 @@ def bonus_iteration(P, r, bonus, factor, known, mask, discount, cap, tolerance, 
 
 
 @jit
+def _capped_value(P, r, known, discount, cap, policy, clipped, rows, local, V):
+    """V = min(cap, r_pi + discount P_pi V), by policy iteration over where the cap holds (it starts from `clipped`)."""
+    S = V.shape[0]
+    nothing = np.zeros(S, dtype=np.int64)
+    for _ in range(2 * S + 2):
+        for s in range(S):
+            a = policy[s]
+            free = known[s, a] and not clipped[s]
+            local[s, 0] = r[s, a] if free else cap
+            for y in range(S):
+                rows[s, y] = P[s, a, y] if free else 0.0
+        evaluate_rows(rows, local, nothing, discount, V)
+        changed = False
+        for s in range(S):
+            a = policy[s]
+            if known[s, a]:
+                value = r[s, a]
+                for y in range(S):
+                    value += discount * P[s, a, y] * V[y]
+                above = value > cap + 1e-12 * abs(cap) if not clipped[s] else value >= cap - 1e-12 * abs(cap)
+                if above != clipped[s]:
+                    clipped[s] = above
+                    changed = True
+        if not changed:
+            break
+
+
+@jit
+def capped_iteration(P, r, known, mask, discount, cap, policy, max_rounds):
+    """The exact V = min(cap, max_a r + discount P V), cap where a pair is not known; returns V and Q, policy in place.
+
+    A game in which one side chooses actions and the other where to cap: policy iteration for the first, with the
+    answer of the second solved in every round (Hoffman and Karp 1966).
+    """
+    S, A = r.shape
+    V = np.full(S, cap)
+    Q = np.empty((S, A))
+    rows = np.empty((S, S))
+    local = np.empty((S, 1))
+    clipped = np.zeros(S, dtype=np.bool_)
+    nothing = np.zeros((S, A))
+    _bonus_backup(P, r, nothing, nothing, known, mask, discount, cap, V, Q)
+    for s in range(S):
+        policy[s] = np.argmax(Q[s])
+    for _ in range(max_rounds):
+        _capped_value(P, r, known, discount, cap, policy, clipped, rows, local, V)
+        _bonus_backup(P, r, nothing, nothing, known, mask, discount, cap, V, Q)
+        scale = 1e-300
+        for s in range(S):
+            scale = max(scale, abs(V[s]))
+        tolerance = 1e-12 * scale / (1.0 - discount)
+        changed = False
+        for s in range(S):
+            best = np.argmax(Q[s])
+            if Q[s, best] > Q[s, policy[s]] + tolerance:
+                policy[s] = best
+                changed = True
+        if not changed:
+            break
+    canonical_policy(Q, policy, 1e-12 * max(1e-300, np.abs(V).max()))
+    return V, Q
+
+
+@jit
 def bonus_induction(P, r, bonus, factor, known, mask, discount, caps):
     """Backward induction with bonuses and caps; r and bonus (H, S, A), factor (S, A); V (H + 1, S), Q, policy."""
     H, S, A = r.shape
@@ -242,9 +306,9 @@ def greedy_action(values, mask):
 def optimistic_q_update(Q, bound, visits, mask, options, h, s, a, r, y):
     """One step of optimistic Q-learning: Q towards r + bonus + discount V', `bound` the least Q so far (at most cap).
 
-    options = (discount, horizon, caps, scale, logarithm): bonus = scale sqrt(horizon ln(...) / n), see `ucb_q`.
+    options = (discount, H, scale, logarithm): bonus = scale sqrt(H (logarithm + 2 ln(n + 1)) / n), see `ucb_q`.
     """
-    discount, reach, caps, scale, logarithm = options
+    discount, reach, scale, logarithm = options
     layers = Q.shape[0]
     visits[h, s, a] += 1.0
     n = visits[h, s, a]

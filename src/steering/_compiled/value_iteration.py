@@ -63,17 +63,19 @@ def modified_policy_iteration(
     mask: Bools,
     discount: float,
     epsilon: float,
+    relative: float,
     sweeps: int,
     max_iterations: int,
     slack: float,
+    V: Floats,
 ) -> tuple[Floats, Floats, Ints, int, float]:
     """Value iteration with `sweeps` evaluations of the greedy policy after each improvement; certified.
 
     With l <= L V - V <= h, V* and the value of the greedy policy both lie in L V + [down, up], where
     down = l discount / (1 - discount) and up likewise (`geometric_bounds` with `slack`). Stops when up - down
-    plus the bound on rounding is at most epsilon, or when rounding keeps up - down from shrinking any
-    further: each sweep adds at most that bound, so what is left of the span settles below twice the bound
-    over 1 - discount.
+    plus the bound on rounding is at most max(epsilon, relative max|V|), or when rounding keeps up - down from
+    shrinking any further: each sweep adds at most that bound, so what is left of the span settles below twice the bound
+    over 1 - discount. V is where to start (overwritten).
 
     Returns
     -------
@@ -81,7 +83,6 @@ def modified_policy_iteration(
         V = L V + (up + down) / 2; Q shifted alike; the greedy policy; rounds; up - down plus rounding.
     """
     S, A = r.shape
-    V = np.zeros(S)
     W = np.empty(S)
     Q = np.empty((S, A))
     policy = np.zeros(S, dtype=np.int64)
@@ -102,7 +103,8 @@ def modified_policy_iteration(
         # Exact sweeps shrink the span every time; once rounding can matter, a width that does not shrink is noise.
         stuck = width <= 2.0 * rounding / (1.0 - discount) and width >= before
         before = width
-        if width + rounding <= epsilon or stuck or iterations >= max_iterations:
+        goal = max(epsilon, relative * np.abs(V).max())
+        if width + rounding <= goal or stuck or iterations >= max_iterations:
             for s in range(S):
                 for a in range(A):
                     Q[s, a] += middle

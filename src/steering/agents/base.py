@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from steering import _html
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
@@ -75,6 +76,9 @@ class Agent(ABC):
     plans: ClassVar[bool] = False
     """Whether `plan` decides anything: a class that has a `plan` says True unless it says otherwise."""
 
+    group: ClassVar[str] = "others"
+    """Under which heading `steering agents` lists it."""
+
     policy: Ints | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -86,6 +90,16 @@ class Agent(ABC):
 
     def __init__(self, options: Any = None) -> None:
         self.options = options
+
+    def __repr__(self) -> str:
+        from steering.agents.registry import describe_agent
+
+        return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
+
+    def _repr_html_(self) -> str:
+        from steering.agents.registry import options_of
+
+        return _html.table(repr(self), options_of(self) if hasattr(self, "options") else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
@@ -103,6 +117,10 @@ class Agent(ABC):
 
     def wants_plan(self) -> bool:
         """Whether to plan before the next step, earlier than the environment asks; looked at after each `observe`."""
+        return False
+
+    def keeps_plan(self) -> bool:
+        """Whether the plan in force goes on when the environment asks for one; looked at before each `plan`."""
         return False
 
     @abstractmethod
@@ -154,28 +172,21 @@ class Agent(ABC):
 
 @dataclass(frozen=True)
 class ModelBasedOptions:
-    """Options that every model-based agent has.
-
-    Attributes
-    ----------
-    eta
-        Dirichlet concentration of every next state (the paper's 1).
-    normal_gamma
-        Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3).
-    concentration
-        "fixed", or "learned": eta follows the evidence of all rows, as far from the given one as it must.
-    reward_scale
-        "fixed", or "learned": the noise of rewards and their common mean follow what was seen.
-    replan
-        When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also
-        as soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan).
-    """
+    """Options that every model-based agent has."""
 
     eta: float = 1.0
+    """Dirichlet concentration of every next state (the paper's 1)."""
     normal_gamma: tuple[float, float, float, float] = PAPER_PRIOR
+    """Prior (mu, lambda, alpha, beta) of every reward (the paper's 0, 4, 3, 3)."""
     concentration: str = "fixed"
+    """Of eta: "fixed", or "learned": it follows the evidence of all rows, as far from the given one as it must."""
     reward_scale: str = "fixed"
+    """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
     replan: str = "every"
+    """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
+    soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
+    horizon also "doubling" and "tsde" (only when visits doubled, with "tsde" also when a plan has lasted longer than
+    the one before)."""
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
@@ -217,6 +228,10 @@ class ModelBasedAgent(Agent):
     def wants_plan(self) -> bool:
         """Whether the schedule asks for a plan."""
         return self.schedule.due
+
+    def keeps_plan(self) -> bool:
+        """Whether the schedule keeps the plan; an episode begins with a plan under every schedule."""
+        return self.problem.horizon is None and not self.schedule.regular and not self.schedule.due
 
     def act(self, state: int, step: int = 0) -> int:
         """Look the action up in the policy."""

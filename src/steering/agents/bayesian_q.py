@@ -25,21 +25,14 @@ from steering.mdp.simulator import Simulator
 
 @dataclass(frozen=True)
 class BayesianQOptions:
-    """Options of Bayesian Q-learning.
-
-    Attributes
-    ----------
-    normal_gamma
-        Prior (mu, lambda, alpha, beta) of every return (the paper's 0, 4, 3, 3).
-    mixture
-        "quadrature" or "sampling".
-    samples
-        Number of draws with mixture="sampling".
-    """
+    """Options of Bayesian Q-learning."""
 
     normal_gamma: tuple[float, float, float, float] = PAPER_PRIOR
+    """Prior (mu, lambda, alpha, beta) of every return (the paper's 0, 4, 3, 3)."""
     mixture: str = "quadrature"
+    """How its integral is computed: "quadrature" or "sampling"."""
     samples: int = 1000
+    """Number of draws with mixture="sampling"."""
 
     def __post_init__(self) -> None:
         if checked_prior(self.normal_gamma)[2] <= 1:
@@ -54,6 +47,7 @@ class BayesianQ(Agent):
     """One Normal-Gamma cell for every (s, a), updated by the mixture rule."""
 
     name = "bayesian_q"
+    group = "model-free"
     plans = False
     options: BayesianQOptions
     table: Floats

@@ -30,21 +30,14 @@ from steering.mdp.simulator import Noise, Simulator, Transitions
 
 @dataclass(frozen=True)
 class GaussianValueOptions(ModelBasedOptions):
-    """Options of agents that act on a normal belief about Q.
-
-    Attributes
-    ----------
-    zeta
-        Scale of the noise.
-    moments
-        "exact" or "sampled".
-    samples
-        Number of drawn transition tables with moments="sampled".
-    """
+    """Options of agents that act on a normal belief about Q."""
 
     zeta: float = 1.0
+    """Scale of the noise."""
     moments: str = "exact"
+    """Of the beliefs: "exact" or "sampled"."""
     samples: int = 100
+    """Number of drawn transition tables with moments="sampled"."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,21 +24,14 @@ from steering.agents.base import ModelBasedAgent, ModelBasedOptions
 
 @dataclass(frozen=True)
 class IDSOptions(ModelBasedOptions):
-    """Options of information-directed sampling.
-
-    Attributes
-    ----------
-    information
-        "variance" (as the paper's comparison) or "gain" (exact mutual information).
-    planning
-        "sampled": plan in one posterior draw, as the paper; "mean": plan in the posterior mean model.
-    info_weight
-        Weight lambda of the information (the paper's 0.5).
-    """
+    """Options of information-directed sampling."""
 
     information: str = "variance"
+    """Of a row: "variance" (as the paper's comparison) or "gain" (exact mutual information)."""
     planning: str = "sampled"
+    """Model of the plans: "sampled": one posterior draw, as the paper; "mean": the posterior mean."""
     info_weight: float = 0.5
+    """Weight lambda of the information (the paper's 0.5)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,6 +44,7 @@ class IDS(ModelBasedAgent):
     """At each plan: add the information of every row to its reward and solve."""
 
     name = "ids"
+    group = "information"
     options: IDSOptions
 
     def plan(self, state: int = 0, step: int = 0) -> None:

@@ -23,23 +23,17 @@ from steering.agents.gaussian_values import GaussianValueAgent, GaussianValueOpt
 
 @dataclass(frozen=True)
 class MomentMatchingOptions(GaussianValueOptions):
-    """Options of moment matching.
-
-    Attributes
-    ----------
-    zeta
-        Scale of the noise (1).
-    divide_by_discount
-        Divide the standard deviation by the discount, as the public code does and its write-up does not.
-    """
+    """Options of moment matching."""
 
     divide_by_discount: bool = False
+    """Divide the standard deviation by the discount, as the public code does and its write-up does not."""
 
 
 class MomentMatching(GaussianValueAgent):
     """Normal belief about Q whose first two moments satisfy the Bellman equation."""
 
     name = "mm"
+    group = "posterior sampling"
     options: MomentMatchingOptions
 
     def exact_uncertainty(self, P: Floats, values: Floats) -> Floats:

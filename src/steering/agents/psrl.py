@@ -16,6 +16,7 @@ class PSRL(ModelBasedAgent):
     """At each plan: draw P and r from the posterior, follow the optimal policy of the draw."""
 
     name = "psrl"
+    group = "posterior sampling"
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw a model and solve it."""

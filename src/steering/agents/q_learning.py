@@ -18,24 +18,16 @@ from steering.mdp.simulator import Simulator
 
 @dataclass(frozen=True)
 class QLearningOptions:
-    """Options of Q-learning.
-
-    Attributes
-    ----------
-    learning_rate
-        Step size of the update (0.1).
-    epsilon
-        Probability of a random action (0.5).
-    timescale
-        epsilon decays as exp(-t / timescale); infinite (no decay) by default.
-    initial
-        Initial value of every Q.
-    """
+    """Options of Q-learning."""
 
     learning_rate: float = 0.1
+    """Step size of the update (0.1)."""
     epsilon: float = 0.5
+    """Probability of a random action (0.5)."""
     timescale: float = float("inf")
+    """epsilon decays as exp(-t / timescale); infinite (no decay) by default."""
     initial: float = 0.0
+    """Initial value of every Q."""
 
     def __post_init__(self) -> None:
         in_range("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
@@ -50,6 +42,7 @@ class QLearning(Agent):
     """Q(s, a) moves towards r + discount max Q(s', .) after every step."""
 
     name = "q_learning"
+    group = "model-free"
     plans = False
     options: QLearningOptions
     Q: Floats

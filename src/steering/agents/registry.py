@@ -12,14 +12,27 @@ from typing import Any, TypeVar
 from steering import _plugins
 from steering._checks import typed
 from steering._code import Code, code_of
+from steering.agents.bamcp import BAMCP, BAMCPOptions
 from steering.agents.base import Agent
 from steering.agents.bayesian_q import BayesianQ, BayesianQOptions
+from steering.agents.beb import BEB, BEBOptions
+from steering.agents.eubrl import EUBRL, EUBRLOptions
 from steering.agents.ids import IDS, IDSOptions
+from steering.agents.k_learning import KLearning, KLearningOptions
+from steering.agents.mbie_eb import MBIEEB, MBIEEBOptions
 from steering.agents.moment_matching import MomentMatching, MomentMatchingOptions
+from steering.agents.opsrl import OPSRL, OPSRLOptions
 from steering.agents.psrl import PSRL, PSRLOptions
 from steering.agents.q_learning import QLearning, QLearningOptions
+from steering.agents.rlsvi import RLSVI, RLSVIOptions
+from steering.agents.rmax import RMax, RMaxOptions
 from steering.agents.steering import Steering, SteeringOptions
 from steering.agents.ube import UBE, UBEOptions
+from steering.agents.ucb_q import UCBQ, UCBQOptions
+from steering.agents.ucbvi import UCBVI, UCBVIOptions
+from steering.agents.ucrl2b import UCRL2B, UCRL2BOptions
+from steering.agents.vapor import VAPOR, VAPOROptions
+from steering.agents.vbrb import VBRB, VBRBOptions
 from steering.errors import InvalidOption, SteeringError, unknown_name
 from steering.spec import Value, describe, parse
 
@@ -62,6 +75,19 @@ AGENTS: dict[str, AgentEntry] = {
     "mm": AgentEntry(MomentMatching, MomentMatchingOptions),
     "psrl": AgentEntry(PSRL, PSRLOptions),
     "ids": AgentEntry(IDS, IDSOptions),
+    "ucrl2b": AgentEntry(UCRL2B, UCRL2BOptions),
+    "ucbvi": AgentEntry(UCBVI, UCBVIOptions),
+    "mbie_eb": AgentEntry(MBIEEB, MBIEEBOptions),
+    "rmax": AgentEntry(RMax, RMaxOptions),
+    "opsrl": AgentEntry(OPSRL, OPSRLOptions),
+    "rlsvi": AgentEntry(RLSVI, RLSVIOptions),
+    "eubrl": AgentEntry(EUBRL, EUBRLOptions),
+    "k_learning": AgentEntry(KLearning, KLearningOptions),
+    "vapor": AgentEntry(VAPOR, VAPOROptions),
+    "ucb_q": AgentEntry(UCBQ, UCBQOptions),
+    "beb": AgentEntry(BEB, BEBOptions),
+    "vbrb": AgentEntry(VBRB, VBRBOptions),
+    "bamcp": AgentEntry(BAMCP, BAMCPOptions),
 }
 BUILT_IN = frozenset(AGENTS)
 
@@ -243,7 +269,7 @@ def list_agents() -> list[dict[str, Any]]:
     """Name, one-line summary and options (with their defaults) of every agent."""
     load_plugins()
     return [
-        {"name": name, "summary": entry.summary, "options": _defaults(entry.options, None)}
+        {"name": name, "group": entry.kind.group, "summary": entry.summary, "options": _defaults(entry.options, None)}
         for name, entry in AGENTS.items()
     ]
 

@@ -9,10 +9,19 @@ never seen before makes one due, and the steps after which one is due.
     learned   as soon as a transition taught something: an outcome of (s, a) never seen before, or the visits of (s, a)
               reached twice those at the last plan.
 
+    doubling  when the visits of (s, a) reached twice those at the last plan, and at no other time (UCRL2);
+    tsde      the same with one visit more, or when a plan has lasted longer than the one before, and at no other time
+              (Ouyang, Gagrani, Nayyar and Jain 2017: posterior sampling with dynamic episodes).
+
+The last two keep a plan even at the latest moment of the continuing setting (`regular` is False); episodes begin with a
+plan under every schedule.
+
 A new schedule is one class with `begin`, and one line of `SCHEDULES`.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +42,11 @@ class Schedule:
     ----------
     memory
         (visits, limits, seen, clock), shared with the compiled loops.
+    regular
+        Whether a plan is also made at the latest moment that the environment has.
     """
+
+    regular: ClassVar[bool] = True
 
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.memory: Memory = watch_nothing()
@@ -101,5 +114,39 @@ class Learned(Schedule):
         clock[0] = clock[2] = 0
 
 
-SCHEDULES: dict[str, type[Schedule]] = {"every": Schedule, "learned": Learned}
+class Doubling(Schedule):
+    """`replan=doubling`: only when visits have doubled since the last plan."""
+
+    regular = False
+    more = 0
+
+    def __init__(self, n_states: int, n_actions: int) -> None:
+        pairs = (n_states, n_actions)
+        self.memory = (
+            np.zeros(pairs, np.int64),
+            np.zeros(pairs, np.int64),
+            np.zeros((0, 0, 0), np.bool_),
+            np.array([0, NEVER, 1]),  # a first plan is due
+        )
+
+    def begin(self) -> None:
+        """A pair is due at twice its visits, or at its first one."""
+        visits, limits, _, clock = self.memory
+        np.maximum(2 * visits + self.more, 1, out=limits)
+        clock[0] = clock[2] = 0
+
+
+class Tsde(Doubling):
+    """`replan=tsde`: when visits have more than doubled, or a plan has lasted longer than the one before."""
+
+    more = 1
+
+    def begin(self) -> None:
+        """A plan may last one step longer than the one that ends now."""
+        clock = self.memory[3]
+        clock[1] = clock[0] + 1
+        super().begin()
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"every": Schedule, "learned": Learned, "doubling": Doubling, "tsde": Tsde}
 """Schedules by the value of the option `replan`."""

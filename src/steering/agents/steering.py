@@ -46,9 +46,7 @@ from steering.agents.ratio import RatioSolution, information_ratio, minimise_rat
 from steering.agents.stein_information import (
     InformationChoice,
     SteinInformation,
-    checked_kernel,
     positive_rows,
-    reward_information,
 )
 from steering.beliefs.normal_gamma import PAPER_PRIOR
 from steering.errors import InvalidOption
@@ -56,6 +54,10 @@ from steering.mdp.simulator import Transitions
 from steering.stein import Dictionary, get_operator
 
 DIAGNOSTIC_DRAWS = 16
+KERNEL = "exp-hamming"
+"""Base kernel of the discrepancy: the paper's."""
+BATCH = 2
+"""One sample of so many is selected; the paper does not say."""
 
 
 @dataclass(frozen=True, init=False)
@@ -65,58 +67,39 @@ class SteeringOptions(ModelBasedOptions):
     All that an agent does follows from the other options; the preset is a name for a set of them. So
     ``dataclasses.replace(options, preset="paper")``, which gives every option beside the preset, is the same agent
     under a longer text.
-
-    Attributes
-    ----------
-    preset
-        "default" (what measures best), "paper" (the literal reading), "paper-sound" (the paper with a sound operator
-        and mean-model planning).
-    objective
-        "regularised" or "ratio".
-    info_weight
-        Weight lambda of the Stein information in the regularised objective (the paper's is 0.5).
-    weight_unit
-        What lambda is in units of: "prior" (u is the prior's spread of mean rewards, relative to that of the paper's
-        prior) or "none" (lambda as it is, u = 1).
-    planning
-        Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most),
-        "mean" (of the posterior), "sampled".
-    operator, kernel
-        Stein operator (barker, difference, gibbs, ...) and base kernel (exp-hamming, delta, ...).
-    reference
-        What stands for the truth: "mean" (posterior mean), "empirical" (dictionary) or "draw" (a second draw).
-    expectation
-        Over the posterior of q: "exact", "draws" (Monte Carlo) or "model" (none: q is the planning model).
-    draws
-        Number of posterior draws for v* and for expectation="draws".
-    novelty, reward_noise
-        Weights of the reward terms of the regularised objective; they play no part with sampled models or the ratio.
-    reward_information
-        Add the Stein information of the reward model to D.
-    selection
-        "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the posterior sees
-        only what was selected, as the paper reads; this biases it).
-    batch
-        One sample of each batch of this size is selected.
     """
 
     concentration: str = "learned"
     reward_scale: str = "learned"
     preset: str = "default"
+    """Set of options: "default" (what measures best), "paper" (the literal reading), "paper-sound" (the paper with a
+    sound operator and mean-model planning)."""
     objective: str = "regularised"
+    """What a policy is best for: "regularised" or "ratio"."""
     info_weight: float = 0.3
+    """Weight lambda of the Stein information in the regularised objective (the paper's is 0.5)."""
     weight_unit: str = "prior"
+    """What lambda is in units of: "prior" (u is the prior's spread of mean rewards, relative to that of the paper's
+    prior) or "none" (lambda as it is, u = 1)."""
     planning: str = "data"
+    """Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most), "mean" (of
+    the posterior), "sampled"."""
     operator: str = "barker"
-    kernel: str = "exp-hamming"
+    """Stein operator: barker, difference, gibbs, ..."""
     reference: str = "mean"
+    """What stands for the truth: "mean" (posterior mean), "empirical" (dictionary) or "draw" (a second draw)."""
     expectation: str = "exact"
+    """Over the posterior of q: "exact", "draws" (Monte Carlo) or "model" (none: q is the planning model)."""
     draws: int = 2
+    """Number of posterior draws for v* and for expectation="draws"."""
     novelty: float = 0.5
+    """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
     reward_noise: float = 1.0
-    reward_information: bool = False
+    """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
+    ratio."""
     selection: str = "none"
-    batch: int = 2
+    """Of samples: "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the
+    posterior sees only what was selected, as the paper reads; this biases it)."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {},
@@ -167,8 +150,6 @@ class SteeringOptions(ModelBasedOptions):
         for name in ("info_weight", "novelty", "reward_noise"):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
-        in_range("batch", self.batch, 1)
-        checked_kernel(self.kernel)
         # A row without data has a concentration of eta, which may be anything above 0.
         if get_operator(self.operator).alpha_above > 0 and self.expectation != "model":
             raise InvalidOption(
@@ -193,15 +174,14 @@ class Steering(ModelBasedAgent):
     """Value plus Stein information; see the module's docstring."""
 
     name = "steering"
+    group = "information"
     options: SteeringOptions
 
     def _reset(self) -> None:
         super()._reset()
         o = self.options
         S, A = self.problem.n_states, self.problem.n_actions
-        self.information = SteinInformation(
-            InformationChoice(o.operator, o.kernel, o.reference, o.expectation, o.draws)
-        )
+        self.information = SteinInformation(InformationChoice(o.operator, KERNEL, o.reference, o.expectation, o.draws))
         self.dictionary: Dictionary | None = None
         self._pending: list[Transitions] = []
         # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
@@ -267,8 +247,7 @@ class Steering(ModelBasedAgent):
         counts = self.belief.counts
         if o.selection == "dictionary" and self.dictionary is not None:
             counts = self.dictionary.counts.astype(np.float64)
-        D = self.information.rows(self.belief, counts, P, self.planning_rng)
-        return D + reward_information(self.belief, P) if o.reward_information else D
+        return self.information.rows(self.belief, counts, P, self.planning_rng)
 
     def _ratio(self, P: Floats, r: Floats, best: float) -> RatioSolution:
         def probe(weight: float) -> tuple[Ints, float, float]:
@@ -320,10 +299,10 @@ class Steering(ModelBasedAgent):
         o = self.options
         q = positive_rows(self._planned)
         if self.dictionary is None:
-            self.dictionary = Dictionary(q, operator=o.operator, kernel=o.kernel)
+            self.dictionary = Dictionary(q, operator=o.operator, kernel=KERNEL)
         else:
             self.dictionary.change_model(q)
-        return self.dictionary.select_many(np.stack([states, actions, successors], axis=-1), o.batch)
+        return self.dictionary.select_many(np.stack([states, actions, successors], axis=-1), BATCH)
 
     # Diagnostics -----------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy as np
 from steering._compiled.stein import barker_information_rows
 from steering._types import Floats
 from steering.beliefs import ModelBelief
-from steering.stein import TwoParameter, get_kernel, get_operator, normal_gamma_information, posterior_information
+from steering.stein import TwoParameter, get_kernel, get_operator, posterior_information
 
 SMALLEST = 1e-120
 """Least probability of a row; its inverse can still be squared and summed."""
@@ -113,19 +113,3 @@ def positive_rows(model: Floats) -> Floats:
     q = np.maximum(model, SMALLEST)
     rows: Floats = q / q.sum(axis=-1, keepdims=True)
     return rows
-
-
-def reward_information(belief: ModelBelief, model: Floats) -> Floats:
-    """Stein information of the reward model, sum_y P_y v_y E[KSD], v_y the plug-in variance, shape (S, A).
-
-    The factor v makes it free of units, as D is: about 1 / lambda' of the cell, whatever rewards are measured in.
-    """
-    variance = belief.rate / belief.shape
-    ksd = normal_gamma_information(belief.mu, belief.prior[1] + belief.counts, belief.shape, belief.rate)
-    information: Floats = (model * variance * np.asarray(ksd)).sum(axis=-1)
-    return information
-
-
-def checked_kernel(name: str) -> None:
-    """Refuse a kernel that is not known by name."""
-    get_kernel(name)

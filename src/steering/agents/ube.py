@@ -18,18 +18,12 @@ from steering.agents.gaussian_values import GaussianValueAgent, GaussianValueOpt
 
 @dataclass(frozen=True)
 class UBEOptions(GaussianValueOptions):
-    """Options of UBE.
-
-    Attributes
-    ----------
-    zeta
-        Scale of the noise (0.1).
-    r_max
-        Bound on the absolute mean reward.
-    """
+    """Options of UBE."""
 
     zeta: float = 0.1
+    """Scale of the noise (0.1)."""
     r_max: float = 1.0
+    """Bound on the absolute mean reward."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +34,7 @@ class UBE(GaussianValueAgent):
     """Normal belief about Q whose variance is an upper bound from the uncertainty Bellman equation."""
 
     name = "ube"
+    group = "posterior sampling"
     options: UBEOptions
 
     def _q_max_squared(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,9 @@ from rich.table import Table
 from steering.cli.common import Imports, JsonFlag, import_modules, out, print_json
 from steering.errors import unknown_name
 from steering.spec import describe_value
+
+GROUPS = ("posterior sampling", "optimism", "information", "model-free", "Bayes-adaptive")
+"""Headings of `steering agents`, in this order; agents from elsewhere may have headings of their own."""
 
 PIPED_WIDTH = 100
 """Columns of a catalog in a file or a pipe: its cells are prose, which nobody reads in lines of 400."""
@@ -98,7 +102,10 @@ def agents(
     elif name is not None:
         _explain(rows[0], _arguments(rows[0]["options"]), _agent_documentation(name))
     else:
-        _catalog("Agents", "options", [(r["name"], _arguments(r["options"]), r["summary"]) for r in rows])
+        for group in (*GROUPS, *sorted({str(r["group"]) for r in rows} - set(GROUPS))):
+            chosen = [(r["name"], _arguments(r["options"]), r["summary"]) for r in rows if r["group"] == group]
+            if chosen:
+                _catalog(f"Agents: {group}", "options", chosen)
         _hint("Write them as name:key=value,key=value, for example ids:planning=mean,info_weight=0.2.")
         _hint("Explain one: steering agents ids.")
 
@@ -141,11 +148,15 @@ def _env_documentation(name: str) -> list[str]:
 
 def _agent_documentation(name: str) -> list[str]:
     """Meaning of the options, the agent's own first, then those that it shares with others."""
+    from steering.agents.options import option_docs
     from steering.agents.registry import AGENTS
 
     options = AGENTS[name].options
-    kinds = options.__mro__[:-1] if options is not None else ()
-    return [_parameters(kind) for kind in kinds if "Attributes" in (inspect.getdoc(kind) or "")]
+    if options is None:
+        return []
+    texts = option_docs(options)
+    explained = [f"{option}\n{textwrap.indent(text, '    ')}" for option, text in texts.items() if text]
+    return ["\n".join(explained)]
 
 
 def _parameters(documented: Any) -> str:

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from steering.envs import Environment
     from steering.runs.results import RunResults
 
-NARROW = 70
+NARROW = 78
 """Columns of a terminal below which the table leaves out reward and time."""
+TIGHT = 60
+"""Columns below which numbers are broken too."""
 
 
 def register(app: typer.Typer) -> None:
@@ -74,14 +76,14 @@ def run_command(
     """
     from steering.agents import make_agent
     from steering.envs import make_env
-    from steering.runs.runner import refuse_too_long
+    from steering.runs.runner import refuse_too_long, refuse_twice
     from steering.runs.seeds import checked_seeds
 
     import_modules(imports)
     environment = make_env(env)
     _refuse_without_choice(environment)
     learners = [make_agent(text) for text in agent]
-    _refuse_twice(learners)
+    refuse_twice(learners)
     if steps < 1:
         raise InvalidOption(f"--steps is {steps}; it must be at least 1.")
     if seeds < 1:
@@ -112,15 +114,6 @@ def _refuse_without_choice(environment: Environment) -> None:
         raise InvalidOption(
             f"'{environment.name}' has one action in every state, so agents cannot differ; choose one with a choice."
         )
-
-
-def _refuse_twice(learners: list[Agent]) -> None:
-    from steering.agents import describe_agent
-
-    names = [describe_agent(learner) for learner in learners]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise InvalidOption(f"agent '{name}' is given twice; runs with the same seeds are identical, so keep one.")
 
 
 def _prepared(directory: Path) -> list[Path]:
@@ -189,7 +182,7 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked
     if as_json:
         print_json({"results": rows, "files": [str(path) for path in written]})
     else:
-        out.print(results_table(runs, rows, asked=asked, narrow=out.width < NARROW))
+        out.print(results_table(runs, rows, asked=asked, width=out.width))
         for path in written:
             out.print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
     if failure is not None:
@@ -199,44 +192,52 @@ def _report(runs: list[RunResults], directory: Path | None, as_json: bool, asked
 
 
 def results_table(
-    runs: list[RunResults], rows: list[dict[str, Any]], *, asked: int | None = None, narrow: bool = False
+    runs: list[RunResults], rows: list[dict[str, Any]], *, asked: int | None = None, width: int = 100
 ) -> Table:
     """The table of a comparison: one line for each agent, from the runs and their summaries.
 
     Where an agent has fewer seeds than were asked for, because of an interruption, every line says how many. A narrow
-    table leaves out reward and time.
+    table leaves out reward and time, and says so.
     """
+    from steering.runs.tables import number, share
+
     first = rows[0]
     asked = asked or max(row["seeds"] for row in rows)
     partial = any(row["seeds"] < asked for row in rows)
     size = f"{plural(first['steps'], 'step')}, {plural(asked, 'seed')}{', interrupted' if partial else ''}"
     table = Table(title=f"{first['environment']}: {size}", title_justify="left")
     table.add_column("agent", overflow="fold")
+    columns: dict[str, list[str]] = {}
     if partial:
-        table.add_column("seeds", justify="right")
-    headings = (str(first["measure"]).replace("_", " "), "95 % interval", "reward", "ms a run")
-    shown = 2 if narrow else 4
-    for heading in headings[:shown]:
-        table.add_column(heading, justify="right")
-    for one, row in zip(runs, rows, strict=True):
-        interval = "-" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}"
-        reward = f"{row['reward']:,.1f}"
-        cells = (_number(row["mean"]), interval, reward, f"{1000 * row['seconds']:,.1f}")
-        seeds = (f"{row['seeds']} of {asked}",) if partial else ()
-        table.add_row(one.agent, *seeds, *cells[:shown])
+        columns["seeds"] = [f"{row['seeds']} of {asked}" for row in rows]
+    measure = str(first["measure"]).replace("_", " ")
+    columns[measure] = [number(row["mean"]) for row in rows]
+    columns["95 % interval"] = [
+        "-" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}" for row in rows
+    ]
+    if "score" in first:
+        if first["measure"] != "score":
+            columns["score"] = [number(row["score"]) for row in rows]
+        columns["failed"] = [share(row["failed"]) for row in rows]
+    if width < NARROW:
+        table.caption, table.caption_justify = "reward and time need a wider terminal, or --json", "left"
+    else:
+        columns["reward"] = [f"{row['reward']:,.1f}" for row in rows]
+        columns["ms a run"] = [f"{1000 * row['seconds']:,.1f}" for row in rows]
+    for heading in columns:  # where it is tight, the name of the measure is broken, and no number
+        table.add_column(heading, justify="right", overflow="fold", no_wrap=heading != measure and width >= TIGHT)
+    for one, *cells in zip(runs, *columns.values(), strict=True):
+        table.add_row(one.agent, *cells)
     return table
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _write(runs: list[RunResults], directory: Path) -> list[Path]:
     from steering._files import write_atomically
-    from steering.runs import figure as regret
-    from steering.runs import write_tables
+    from steering.runs import Comparison, figure, write_tables
+    from steering.runs.drawing import save_figure
 
     written = write_tables(runs, directory)
     curves = directory / "curves.csv"
-    write_atomically(curves, regret.data(runs).to_csv(index=False).encode())
-    return [*written, curves, regret.save(runs, directory / "regret.png")]
+    table = figure.data(Comparison(runs))
+    write_atomically(curves, table.to_csv(index=False).encode())
+    return [*written, curves, save_figure(figure.figure(table), directory / "regret.png")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -48,7 +49,7 @@ def summary(
 
     Examples: steering summary results/deepsea; steering summary results/deepsea --out report (Markdown and CSV)
     """
-    from steering.sweeps.summary import MEASURES, summarise
+    from steering.sweeps.summary import INTERVALS, MEASURES, summarise
 
     results = _load(directory, env, agent)
     known = summarise(results)
@@ -58,7 +59,7 @@ def summary(
         tables = {name: json.loads(getattr(known, name).to_json(orient="records")) for name in names}
         print_json({"measure": known.measure, **tables, "notes": known.notes, "files": [str(p) for p in written]})
         return
-    out.print(f"Score: {MEASURES[known.measure]}; lower is better. Intervals: 95 % bootstrap over seeds.")
+    out.print(f"Measure: {MEASURES[known.measure]}; lower is better. {INTERVALS}.", soft_wrap=True)
     for title, frame in (("By environment", known.by_environment), ("Over all environments", known.overall)):
         if len(frame):
             out.print(_table(title, frame))
@@ -84,8 +85,9 @@ def plot(
     Example: steering plot results/deepsea --format png,pdf
     """
     from steering.errors import NotAvailable
+    from steering.runs import figure
     from steering.runs.drawing import FORMATS, save_figure
-    from steering.sweeps import curves, profiles
+    from steering.sweeps import profiles
     from steering.sweeps.summary import scores_of
 
     chosen = list(dict.fromkeys(part.strip() for part in formats.split(",")))
@@ -98,7 +100,7 @@ def plot(
         raise InvalidOption(f"{target} is a link or a file; give another place with --out.")
     target.mkdir(parents=True, exist_ok=True)
     reasons = []
-    for name, module in (("curves", curves), ("profile", profiles)):
+    for name, module in (("curves", figure), ("profile", profiles)):
         try:
             sheet = module.figure(module.data(results))
         except NotAvailable as error:
@@ -162,22 +164,31 @@ def _load(directory: Path, env: str | None, agents: list[str] | None) -> Results
 
 
 def _table(title: str, frame: pd.DataFrame) -> Table:
+    from steering.runs.tables import number, share
+
     table = Table(title=title, title_justify="left")
     texts = [name for name in frame if name in ("environment", "agent", "seeds", "environments")]
     for name in texts:
         table.add_column(str(name), overflow="fold")
     headings = {"mean": "final, mean", "iqm": "final, interquartile mean", "area": "area under curve, mean"}
-    for heading in headings.values():
+    for heading in (*headings.values(), "score, mean", "failed"):
         table.add_column(heading, justify="right")
     for _, row in frame.iterrows():
-        values = [f"{row[n]:.3f} ({row[f'{n}_low']:.3f} to {row[f'{n}_high']:.3f})" for n in headings]
+        values = [_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in headings]
+        values += [number(row["score"]), share(row["failed"])]
         table.add_row(*(str(row[name]) for name in texts), *values)
     return table
+
+
+def _interval(value: float, low: float, high: float, digits: int) -> str:
+    """A value with its interval, a dash where there are too few seeds for one."""
+    ends = f"{low:.{digits}f} to {high:.{digits}f}" if math.isfinite(low) else "-"
+    return f"{value:.{digits}f} ({ends})"
 
 
 def _improvement(frame: pd.DataFrame) -> Table:
     table = Table("agent", "better than", title="Paired probability of improvement", title_justify="left")
     table.add_column("probability", justify="right")
-    for row in frame.head(SHOWN_PAIRS).itertuples():
-        table.add_row(str(row.agent), str(row.better_than), f"{row.probability:.2f} ({row.low:.2f} to {row.high:.2f})")
+    for row in frame.head(SHOWN_PAIRS).to_dict("records"):
+        table.add_row(row["agent"], row["better_than"], _interval(row["probability"], row["low"], row["high"], 2))
     return table

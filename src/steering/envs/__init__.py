@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from steering.envs.chain import dearden_chain
     from steering.envs.deepsea import deep_sea
     from steering.envs.entries import register_env
+    from steering.envs.garnet import garnet
     from steering.envs.griddeepsea import grid_deep_sea
     from steering.envs.gym_env import TabularEnv
     from steering.envs.gym_import import estimate_mdp, from_gym
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from steering.envs.live import LiveGym
     from steering.envs.lock import combination_lock
     from steering.envs.loop import dearden_loop
+    from steering.envs.maze import maze
     from steering.envs.priormdp import prior_mdp, sample_prior_mdp
     from steering.envs.registration import register_all
     from steering.envs.registry import EnvInfo, list_envs, make_env
     from steering.envs.riverswim import river_swim
+    from steering.envs.rooms import rooms
     from steering.envs.widenarrow import wide_narrow
 
 # Loaded on first use, so that registering names with Gymnasium does not load the environments.
@@ -35,14 +38,17 @@ _HOMES = {
     "deep_sea": "steering.envs.deepsea",
     "estimate_mdp": "steering.envs.gym_import",
     "from_gym": "steering.envs.gym_import",
+    "garnet": "steering.envs.garnet",
     "grid_deep_sea": "steering.envs.griddeepsea",
     "lazy_chain": "steering.envs.lazychain",
     "list_envs": "steering.envs.registry",
     "make_env": "steering.envs.registry",
+    "maze": "steering.envs.maze",
     "prior_mdp": "steering.envs.priormdp",
     "register_all": "steering.envs.registration",
     "register_env": "steering.envs.entries",
     "river_swim": "steering.envs.riverswim",
+    "rooms": "steering.envs.rooms",
     "sample_prior_mdp": "steering.envs.priormdp",
     "wide_narrow": "steering.envs.widenarrow",
 }
@@ -58,14 +64,17 @@ __all__ = [
     "deep_sea",
     "estimate_mdp",
     "from_gym",
+    "garnet",
     "grid_deep_sea",
     "lazy_chain",
     "list_envs",
     "make_env",
+    "maze",
     "prior_mdp",
     "register_all",
     "register_env",
     "river_swim",
+    "rooms",
     "sample_prior_mdp",
     "wide_narrow",
 ]

@@ -17,7 +17,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from steering import _checks
+from steering import _checks, _html
 from steering.errors import InvalidOption, UnsupportedEnvironment
 from steering.mdp._checks import LARGEST_DISCOUNT
 from steering.mdp.tabular import TabularMDP
@@ -81,6 +81,22 @@ class Environment:
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
+    def __repr__(self) -> str:
+        setting = "continuing" if self.horizon is None else f"episodes of {self.horizon} steps"
+        sizes = f"{self.n_states} states, {self.n_actions} actions"
+        return f"Environment: {self.name}, {sizes}, {setting}, discount {self.discount:g}"
+
+    def _repr_html_(self) -> str:
+        values = {
+            "states": self.n_states,
+            "actions": self.n_actions,
+            "setting": "continuing" if self.horizon is None else f"episodes of {self.horizon} steps",
+            "discount": self.discount,
+            "steps between plans, at most": self.replan_every,
+            "table": "known" if self.mdp is not None else "only samples",
+        }
+        return _html.table(f"Environment {self.name}", values)
+
     @cached_property
     def _sizes(self) -> tuple[int, int]:
         if self.mdp is not None:
@@ -121,6 +137,12 @@ class Environment:
                 f"'{self.name}' has no table of probabilities; estimate one with estimate=<number of steps>."
             )
         return self.mdp
+
+    def render(self, values: Any = None, *, state: int | None = None, cell: int = 8) -> Any:
+        """Draw a grid world as an array (height, width, 3) of uint8 (`steering.envs.drawing.picture`)."""
+        from steering.envs.drawing import picture
+
+        return picture(self.table, values, state=state, cell=cell)
 
     def replace(self, **changes: Any) -> Environment:
         """Return a copy with some fields changed and everything checked again."""

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from steering import _checks
-from steering.mdp.sparse import require_dense
+from steering.mdp.sparse import require_rows
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT = 0, 1
@@ -42,14 +42,19 @@ def deep_sea(n: int, *, reward: str = "sparse", delta: float | None = None) -> T
     n = _checks.whole("n of deepsea", n, 3)
     reward = _checks.choice("reward of deepsea", reward, ("sparse", "dense"))
     d = 0.1 * math.exp(-n / 4) if delta is None else _checks.number("delta of deepsea", delta, least=0.0)
-    require_dense("deepsea", n, 2)
+    require_rows(f"deepsea of {3 * n} transitions", 3 * n, n, 2)
     i = np.arange(n)
     back, ahead = np.maximum(i - 1, 0), (i + 1) % n
-    P = np.zeros((n, 2, n))
-    P[i, LEFT, back] = 1.0
-    P[i, RIGHT, back] = 1.0 / n
-    P[i, RIGHT, ahead] = 1.0 - 1.0 / n
-    mean = np.zeros((n, 2, n))
-    mean[i, RIGHT, back] = -d
-    mean[i, RIGHT, ahead] = np.where(i == n - 1, 1.0, 1.0 / n if reward == "dense" else -d)
-    return TabularMDP(P=P, reward_mean=mean, reward_std=d, action_names=("left", "right"))
+    pay = np.where(i == n - 1, 1.0, 1.0 / n if reward == "dense" else -d)
+    mdp = TabularMDP.from_transitions(
+        np.tile(i, 3),
+        np.repeat([LEFT, RIGHT, RIGHT], n),
+        np.concatenate([back, back, ahead]),
+        np.repeat([1.0, 1.0 / n, 1.0 - 1.0 / n], n),
+        np.concatenate([np.zeros(n), np.full(n, -d), pay]),
+        n_states=n,
+        n_actions=2,
+        reward_std=d,
+        action_names=("left", "right"),
+    )
+    return mdp.by_size()

@@ -151,9 +151,9 @@ def register_env(name: str, function: Any = None, *, version: str | int | None =
 
     Examples
     --------
-    >>> @register_env("maze")                                           # doctest: +SKIP
-    ... def maze(size: int = 5, wind: float = 0.1) -> TabularMDP: ...
-    >>> steering.make_env("maze:7,wind=0.2")                            # doctest: +SKIP
+    >>> @register_env("ring")                                           # doctest: +SKIP
+    ... def ring(size: int = 5, wind: float = 0.1) -> TabularMDP: ...
+    >>> steering.make_env("ring:7,wind=0.2")                            # doctest: +SKIP
     """
     home = _plugins.caller_module()
     if function is None:

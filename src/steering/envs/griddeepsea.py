@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp.sparse import require_dense
-from steering.mdp.tabular import TabularMDP
+from steering.mdp.sparse import require_rows
+from steering.mdp.tabular import DENSE_ENTRIES, TabularMDP
 
 
 def grid_deep_sea(
@@ -46,7 +46,7 @@ def grid_deep_sea(
     n = _checks.whole("n of griddeepsea", n, 2)
     windy = _checks.truth("stochastic of griddeepsea", stochastic)
     cost = _checks.number("move_cost of griddeepsea", move_cost) / n
-    require_dense("griddeepsea", n * n, 2)
+    require_rows(f"griddeepsea of {6 * n * n} transitions", 6 * n * n, n * n, 2)
     row, column = (index.ravel() for index in np.indices((n, n)))
     s = row * n + column
     right = _action_right(n, mapping_seed).ravel()
@@ -55,17 +55,29 @@ def grid_deep_sea(
     def below(next_column: np.ndarray) -> np.ndarray:
         return np.where(bottom, 0, (row + 1) * n + next_column)
 
-    P = np.zeros((n * n, 2, n * n))
-    P[s, 1 - right, below(np.maximum(column - 1, 0))] = 1.0
     fail = 1.0 / n if windy else 0.0
-    # Added, not set: in the bottom row and at the right border failure and success lead to the same state.
-    P[s, right, below(np.minimum(column + 1, n - 1))] += 1.0 - fail
-    P[s, right, below(column)] += fail
+    moves = [
+        (1 - right, below(np.maximum(column - 1, 0)), 1.0),
+        (right, below(np.minimum(column + 1, n - 1)), 1.0 - fail),
+        (right, below(column), fail),
+    ]
     mean = np.zeros((n * n, 2))
     mean[s, right] = np.where(column == n - 1, 1.0, 0.0) - cost
     corner = bottom & ((column == 0) | (column == n - 1))
     std = np.where(corner & windy, 1.0, 0.0)
     names = tuple(f"({r}, {c})" for r, c in zip(row, column, strict=True))
+    if n * n * 2 * n * n > DENSE_ENTRIES:
+        states, actions = np.tile(s, 3), np.concatenate([action for action, _, _ in moves])
+        successors = np.concatenate([successor for _, successor, _ in moves])
+        p = np.repeat([probability for _, _, probability in moves], n * n)
+        deviations = np.repeat(std[:, None], 2, axis=1)
+        return TabularMDP.from_transitions(
+            states, actions, successors, p, mean, n * n, 2, reward_std=deviations, state_names=names
+        )
+    P = np.zeros((n * n, 2, n * n))
+    for action, successor, probability in moves:
+        # Added, not set: in the bottom row and at the right border failure and success lead to the same state.
+        P[s, action, successor] += probability
     return TabularMDP(P=P, reward_mean=mean, reward_std=std, state_names=names)
 
 

@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 
 from steering import _checks
+from steering.envs.drawing import cells_of, is_grid, picture
 from steering.errors import InvalidOption
 from steering.mdp.tabular import TabularMDP
 
@@ -33,7 +34,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     disallowed
         What an action outside the mask does: ``"stay"`` (state unchanged, reward 0) or ``"error"``.
     render_mode
-        Only None; there is nothing to draw.
+        None, or ``"rgb_array"`` for a grid world: `render` then gives a picture with the current state.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -47,7 +48,11 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None:
-            raise InvalidOption(f"render_mode is {render_mode!r}; there is nothing to draw, so leave it out.")
+            _checks.choice("render_mode", render_mode, ("rgb_array",))
+            cells_of(mdp)
+        if is_grid(mdp):
+            self.metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+        self.render_mode = render_mode
         self.mdp = mdp
         self.horizon = None if horizon is None else _checks.whole("horizon", horizon, 1)
         self.disallowed = _checks.choice("disallowed", disallowed, ("stay", "error"))
@@ -82,6 +87,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         if not allowed:
             info["disallowed"] = True
         return self._state, reward, False, self.horizon is not None and self._time >= self.horizon, info
+
+    def render(self) -> Any:
+        """Picture of the grid with the current state, shape (height, width, 3); None without a render mode."""
+        return None if self.render_mode is None else picture(self.mdp, state=self._state, cell=16)
 
     def _draw(self, cumulative: np.ndarray[Any, np.dtype[np.float64]]) -> int:
         # Scaled by the last sum, which may differ from 1 in the last digit; the index found always has mass.

@@ -23,7 +23,7 @@ from steering.envs.gym_env import TabularEnv
 from steering.envs.live import LiveGym, space_starts
 from steering.envs.tables import OutcomeCounts, mdp_from_outcomes, read_table
 from steering.errors import InvalidOption, SteeringError, UnsupportedEnvironment
-from steering.mdp.sparse import require_dense
+from steering.mdp.sparse import require_rows
 from steering.mdp.tabular import TabularMDP
 
 START_RESETS = 1000
@@ -138,7 +138,7 @@ def estimate_mdp(
     # Actions have a stream of their own: environments that are seeded with the same number must not share it.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(0xE57,))))
     with LiveGym(maker, seed) as live:
-        require_dense("the environment", live.n_states, live.n_actions)
+        require_rows("the pairs of the environment", 0, live.n_states, live.n_actions)
         counts = OutcomeCounts(live.n_states, live.n_actions)
         starts = np.zeros(live.n_states)
         starts[live.reset()] += 1

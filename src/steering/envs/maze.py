@@ -1,4 +1,4 @@
-"""Maze: K x K cells between which walls stand at random, with a way from every cell to every other.
+"""Maze: K x K cells between which walls stand at random, with a way from every cell to the goal.
 
 A random spanning tree of the cells stays open; every other wall between two cells stands with probability `walls` (1 is
 a perfect maze, 0 an open field). Moves, goal, lava and costs are those of `steering.envs.grids`.

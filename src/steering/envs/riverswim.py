@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering import _checks
-from steering.mdp.sparse import require_dense
+from steering.mdp.sparse import require_rows
 from steering.mdp.tabular import TabularMDP
 
 LEFT, RIGHT = 0, 1
@@ -54,17 +54,29 @@ def river_swim(
     """
     n = _checks.whole("n of riverswim", n, 3)
     first, between, last = _CURRENTS[_checks.choice("variant of riverswim", variant, tuple(_CURRENTS))]
-    require_dense("riverswim", n, 2)
+    require_rows(f"riverswim of {4 * n} transitions", 4 * n, n, 2)
     i = np.arange(n)
-    P = np.zeros((n, 2, n))
-    P[i, LEFT, np.maximum(i - 1, 0)] = 1.0
-    P[0, RIGHT, :2] = first
-    for s in range(1, n - 1):
-        P[s, RIGHT, s - 1 : s + 2] = between
-    P[n - 1, RIGHT, n - 2 :] = last
+    moves = [np.stack([i, np.full(n, LEFT), np.maximum(i - 1, 0), np.ones(n)])]
+    for step, p in zip((-1, 0, 1), between, strict=True):
+        inner = np.arange(1, n - 1)
+        moves.append(np.stack([inner, np.full(n - 2, RIGHT), inner + step, np.full(n - 2, p)]))
+    moves.append(np.array([[0, 0], [RIGHT, RIGHT], [0, 1], first]))
+    moves.append(np.array([[n - 1, n - 1], [RIGHT, RIGHT], [n - 2, n - 1], last]))
+    state, action, successor, p = np.concatenate(moves, axis=1)
     mean = np.zeros((n, 2))
     mean[0, LEFT] = _checks.number("left_reward of riverswim", left_reward)
     mean[n - 1, RIGHT] = _checks.number("right_reward of riverswim", right_reward)
     start = np.zeros(n)
     start[[0] if variant == "osband" else [1, 2]] = 1.0
-    return TabularMDP(P=P, reward_mean=mean, start=start / start.sum(), action_names=("left", "right"))
+    mdp = TabularMDP.from_transitions(
+        state,
+        action,
+        successor,
+        p,
+        mean,
+        n_states=n,
+        n_actions=2,
+        start=start / start.sum(),
+        action_names=("left", "right"),
+    )
+    return mdp.by_size()

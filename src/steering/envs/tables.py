@@ -21,7 +21,6 @@ import numpy as np
 
 from steering._types import Bools, Floats, Ints
 from steering.errors import UnsupportedEnvironment
-from steering.mdp.sparse import require_dense
 from steering.mdp.tabular import TabularMDP
 
 
@@ -93,22 +92,29 @@ def mdp_from_outcomes(
     into_end &= ~terminal[outcomes.next_state] & ~terminal[outcomes.state]
     extra = bool(into_end.any())
     S = n_states + extra
-    require_dense("the environment", S, n_actions)
     target = np.where(into_end, n_states, outcomes.next_state)
-    at = (outcomes.state, outcomes.action, target)
-    shape = (S, n_actions, S)
-    P, mean, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    np.add.at(P, at, outcomes.probability)
-    weight = np.divide(outcomes.probability, P[at], out=np.zeros_like(outcomes.probability), where=P[at] > 0)
-    np.add.at(mean, at, weight * outcomes.reward)
-    np.add.at(variance, at, weight * (outcomes.variance + (outcomes.reward - mean[at]) ** 2))
     begin = np.append(start, 0.0) if extra else start
-    terminal = np.append(terminal, True) if extra else terminal
-    for array in (P, mean, variance):
-        array[terminal] = 0.0
-    P[terminal] = np.eye(S)[terminal][:, None, :] if episodic else begin
+    ends = np.flatnonzero(np.append(terminal, True) if extra else terminal)
+    live = ~terminal[outcomes.state]
+    # From each terminal state every action leads to itself, or to the states of the start distribution, with reward 0.
+    onward = np.ones(1) if episodic else begin[begin > 0]
+    state = np.repeat(ends, n_actions * onward.size)
+    after = state if episodic else np.tile(np.flatnonzero(begin), ends.size * n_actions)
+    zeros = np.zeros(state.size)
     names = (*(str(s) for s in range(n_states)), "end") if extra else ()
-    return TabularMDP(P=P, reward_mean=mean, reward_std=np.sqrt(variance), start=begin, state_names=names)
+    mdp = TabularMDP.from_transitions(
+        np.concatenate([outcomes.state[live], state]),
+        np.concatenate([outcomes.action[live], np.tile(np.repeat(np.arange(n_actions), onward.size), ends.size)]),
+        np.concatenate([target[live], after]),
+        np.concatenate([outcomes.probability[live], np.tile(onward, ends.size * n_actions)]),
+        np.concatenate([outcomes.reward[live], zeros]),
+        S,
+        n_actions,
+        begin,
+        reward_std=np.concatenate([np.sqrt(outcomes.variance[live]), zeros]),
+        state_names=names,
+    )
+    return mdp.by_size()
 
 
 def terminal_states(outcomes: Outcomes, start: Floats, n_states: int, all_starts: bool = True) -> Bools:

@@ -6,7 +6,7 @@ from steering.mdp.hardness import Hardness, hardness
 from steering.mdp.io import load, save
 from steering.mdp.long_run import average_reward, bias, expected_reward_curve, expected_total_reward, gain
 from steering.mdp.lp import linear_program
-from steering.mdp.planning import Solution, modified_policy_iteration, policy_iteration, value_iteration
+from steering.mdp.planning import Solution, modified_policy_iteration, policy_iteration, solve, value_iteration
 from steering.mdp.tabular import TabularMDP
 
 __all__ = [
@@ -32,5 +32,6 @@ __all__ = [
     "policy_chain",
     "policy_iteration",
     "save",
+    "solve",
     "value_iteration",
 ]

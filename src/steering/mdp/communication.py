@@ -16,10 +16,15 @@ from steering.mdp.tabular import TabularMDP
 MAX_ROUNDS = 10_000
 
 
+def graph_of(mdp: TabularMDP) -> Bools:
+    """Whether some action may lead from one state to another, shape (S, S)."""
+    edges: Bools = np.asarray((mdp.P > 0.0).any(axis=1), dtype=np.bool_)
+    return edges
+
+
 def communication_class(mdp: TabularMDP) -> str:
     """Say whether an MDP is ergodic, communicating, weakly communicating or multichain."""
-    edges = (mdp.P > 0.0).any(axis=1)
-    classes = closed_classes(edges)
+    classes = closed_classes(graph_of(mdp))
     if len(classes) == 1 and len(classes[0]) == mdp.n_states:
         others = ~np.eye(mdp.n_states, dtype=bool)
         avoidable = any(_can_stay(mdp, others[target]).any() for target in range(mdp.n_states))
@@ -31,8 +36,7 @@ def communication_class(mdp: TabularMDP) -> str:
 
 def diameter(mdp: TabularMDP) -> float:
     """Largest expected number of steps between two states on the best way; infinite unless communicating, 0 for one."""
-    edges = (mdp.P > 0.0).any(axis=1)
-    steps = csgraph.shortest_path(edges, unweighted=True)
+    steps = csgraph.shortest_path(graph_of(mdp), unweighted=True)
     if not np.isfinite(steps).all():
         return np.inf
     return max(float(shortest_times(mdp, target, steps[:, target]).max()) for target in range(mdp.n_states))

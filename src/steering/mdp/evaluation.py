@@ -2,16 +2,20 @@ r"""Values and occupancies of a given stationary policy, discounted.
 
 With :math:`P_\pi(t|s) = \sum_a \pi(a|s) P(t|s, a)` and :math:`r_\pi(s) = \sum_a \pi(a|s) r(s, a)`, the values
 solve :math:`(I - \gamma P_\pi) V = r_\pi` and the discounted visits from a start distribution :math:`\mu`
-solve :math:`(I - \gamma P_\pi^T) d = \mu`; both directly, by LAPACK, so there is no stopping rule. A policy
-is either action numbers (S,) or action probabilities (S, A).
+solve :math:`(I - \gamma P_\pi^T) d = \mu`; both directly, by LAPACK, so there is no stopping rule; on large sparse MDPs
+by sweeps that end when they change nothing but rounding (`steering.mdp._rows`). A policy is either action numbers (S,)
+or action probabilities (S, A).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steering._types import Floats, Ints
+from steering.mdp import _rows
 from steering.mdp._checks import (
     checked_discount,
     checked_policy,
@@ -22,18 +26,21 @@ from steering.mdp._checks import (
 from steering.mdp.tabular import TabularMDP
 
 
-def policy_chain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> tuple[Floats, Floats]:
-    """Markov chain of a policy: transition matrix P_pi (S, S) and expected rewards r_pi (S,)."""
+def policy_chain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> tuple[Any, Floats]:
+    """Markov chain of a policy: transition matrix P_pi (S, S), scipy's if large and sparse, and rewards r_pi (S,)."""
     pi, r = checked_policy(mdp, policy), checked_rewards(mdp, rewards)
     return chain_step(mdp, pi, r)
 
 
-def chain_step(mdp: TabularMDP, policy: Floats | Ints, r: Floats) -> tuple[Floats, Floats]:
+def chain_step(mdp: TabularMDP, policy: Floats | Ints, r: Floats) -> tuple[Any, Floats]:
     """Do the work of `policy_chain` for a policy (S,) or (S, A) that has been checked."""
     if policy.ndim == 1:
         here = np.arange(mdp.n_states)
-        return mdp.P[here, policy], r[here, policy]
-    return np.einsum("sa,sat->st", policy, mdp.P), np.einsum("sa,sa->s", policy, r)
+        return _rows.chain_matrix(mdp, policy) if _rows.by_rows(mdp) else mdp.P[here, policy], r[here, policy]
+    rewards: Floats = np.einsum("sa,sa->s", policy, r)
+    if _rows.by_rows(mdp):
+        return _rows.chain_matrix(mdp, policy), rewards
+    return np.einsum("sa,sat->st", policy, mdp.P), rewards
 
 
 def evaluate(mdp: TabularMDP, policy: ArrayLike, discount: float, *, rewards: ArrayLike | None = None) -> Floats:
@@ -47,13 +54,18 @@ def evaluate(mdp: TabularMDP, policy: ArrayLike, discount: float, *, rewards: Ar
     """
     gamma = checked_discount(discount)
     P, r = policy_chain(mdp, policy, rewards=rewards)
-    return _solve(np.eye(mdp.n_states) - gamma * P, r)
+    return _rows.solve(P, r, gamma) if _rows.by_rows(mdp) else _solve(np.eye(mdp.n_states) - gamma * P, r)
 
 
 def action_values(mdp: TabularMDP, V: ArrayLike, discount: float, *, rewards: ArrayLike | None = None) -> Floats:
     """Q(s, a) = r(s, a) + discount sum_t P(t|s, a) V(t), shape (S, A); minus infinity where not allowed."""
     gamma, r = checked_discount(discount, finite_horizon=True), checked_rewards(mdp, rewards)
-    Q: Floats = r + gamma * (mdp.P @ checked_values(mdp, V))
+    values = checked_values(mdp, V)
+    if _rows.by_rows(mdp):
+        expected = (mdp.transitions.matrix @ values).reshape(r.shape)
+    else:
+        expected = mdp.P @ values
+    Q: Floats = r + gamma * expected
     Q[~mdp.allowed] = -np.inf
     return Q
 
@@ -78,7 +90,11 @@ def occupancy(
     """
     gamma, pi = checked_discount(discount), checked_policy(mdp, policy)
     P, _ = chain_step(mdp, pi, mdp.rewards)
-    visits = _solve(np.eye(mdp.n_states) - gamma * P.T, checked_start(mdp, start))
+    first = checked_start(mdp, start)
+    if _rows.by_rows(mdp):
+        visits = _rows.solve(P.T, first, gamma)
+    else:
+        visits = _solve(np.eye(mdp.n_states) - gamma * P.T, first)
     if normalised:
         visits *= 1.0 - gamma
     return spread(mdp, pi, visits)

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering import _memory
 from steering._checks import whole
 from steering._compiled import planning as kernels
+from steering._compiled import sparse_chains
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
+from steering.mdp import _rows
 from steering.mdp._checks import (
     checked_actions,
     checked_discount,
@@ -55,7 +58,13 @@ def backward_induction(
     """
     steps = whole("horizon", horizon, 1)
     gamma, r = checked_discount(discount, finite_horizon=True), checked_rewards(mdp, rewards)
-    V, Q, policy = kernels.backward_induction(mdp.P, r, np.array(mdp.allowed), steps, gamma)
+    S, A = mdp.allowed.shape
+    _memory.require(8.0 * steps * S * (A + 2), f"values over {steps} steps of {S} states", "use a shorter horizon")
+    if _rows.by_rows(mdp):
+        rows = _rows.rows_of(mdp)
+        V, Q, policy = sparse_chains.backward_induction(rows, r, mdp.mask, steps, gamma, kernels.TIE_TOLERANCE)
+    else:
+        V, Q, policy = kernels.backward_induction(mdp.P, r, np.array(mdp.allowed), steps, gamma)
     return FiniteSolution(policy, V, Q)
 
 

@@ -34,12 +34,13 @@ from scipy.sparse import csgraph
 
 from steering._compiled import planning as kernels
 from steering._types import Bools, Floats
-from steering.mdp.communication import communication_class, diameter
+from steering.errors import TooLarge
+from steering.mdp.communication import communication_class, diameter, graph_of
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
 from steering.mdp.long_run import bias, gain
 from steering.mdp.planning import policy_iteration
-from steering.mdp.tabular import TabularMDP
+from steering.mdp.tabular import SMALL_ENTRIES, TabularMDP
 
 NEARLY_ONE = 1.0 - 1e-7
 MAX_DEPTH = 100_000
@@ -122,7 +123,9 @@ def hardness(mdp: TabularMDP, discount: float | None = None, horizon: int | None
     ('communicating', 5)
     """
     gamma = discount if discount is not None else 0.9 if horizon is None else 1.0
-    mdp = _reachable(mdp)
+    if mdp.entries > SMALL_ENTRIES:
+        raise TooLarge(f"the measures of hardness need dense tables, and {mdp.n_states} states are too many for them.")
+    mdp = _reachable(mdp.to_dense())
     if horizon is None:
         V, Q = _discounted(mdp, gamma)
         met = np.ones((1, mdp.n_states), dtype=bool)
@@ -165,9 +168,8 @@ def optimal_bias(mdp: TabularMDP) -> Floats:
 
 def _reachable(mdp: TabularMDP) -> TabularMDP:
     """The MDP on the states that some policy can reach from the start."""
-    edges = (mdp.P > 0.0).any(axis=1)
     first = np.flatnonzero(mdp.start_distribution)
-    steps = csgraph.shortest_path(edges, method="D", unweighted=True, indices=first)
+    steps = csgraph.shortest_path(graph_of(mdp), method="D", unweighted=True, indices=first)
     states = np.flatnonzero(np.isfinite(steps).any(axis=0))
     if len(states) == mdp.n_states:
         return mdp
@@ -182,7 +184,7 @@ def _discounted(mdp: TabularMDP, gamma: float) -> tuple[Floats, Floats]:
 
 def _met(mdp: TabularMDP, horizon: int) -> Bools:
     """States that can be met in each step of an episode, shape (H, S)."""
-    edges = (mdp.P > 0.0).any(axis=1)
+    edges = graph_of(mdp)
     met = np.zeros((horizon, mdp.n_states), dtype=bool)
     met[0] = mdp.start_distribution > 0
     for h in range(1, horizon):

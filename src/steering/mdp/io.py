@@ -4,6 +4,9 @@
 names as fixed-width text. Nothing is ever unpickled. ``.json`` is an object with the same keys; numbers have the 17
 digits that give the same double back. A JSON file written by hand may leave out what has a default in `TabularMDP`.
 
+A dense MDP has version 1. A sparse one has version 2: in ``.npz`` the rows (`offsets`, `successors`, `probabilities`)
+with rewards as they are stored in place of `P`, in ``.json`` the columns of `TabularMDP.from_transitions`.
+
 Files are written to a temporary name, flushed to disk and renamed, so a reader sees the old file or the whole new one.
 A file from a stranger can do no harm: sizes are compared with limits before anything is allocated, and whatever is
 wrong with it becomes one `SteeringError`.
@@ -23,15 +26,27 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steering.errors import InvalidMDP, SteeringError
+from steering.mdp.sparse import SparseTable
 from steering.mdp.tabular import TabularMDP
 
 SCHEMA = "steering-mdp"
 VERSION = 1
+SPARSE_VERSION = 2
 MAX_JSON_BYTES = 2**27
 MAX_ENTRIES = 2**27
 """Largest number of entries of one array that is loaded: 1 GB in double precision."""
 
 _ARRAYS = {"P": "<f8", "reward_mean": "<f8", "reward_std": "<f8", "mask": "|b1", "start": "<f8"}
+_ROWS = {
+    "offsets": "<i8",
+    "successors": "<i4",
+    "probabilities": "<f8",
+    "reward_mean": "<f8",
+    "reward_std": "<f8",
+    "mask": "|b1",
+    "start": "<f8",
+}
+_COLUMNS = ("states", "actions", "next_states", "probabilities")
 _NAMES = ("state_names", "action_names")
 _FORMATS = (".npz", ".json")
 
@@ -79,7 +94,11 @@ def load(path: str | os.PathLike[str]) -> TabularMDP:
         # own way.
         _refuse(source, f"it is damaged or of another kind ({type(error).__name__})")
     try:
-        return TabularMDP(**parts)
+        if "P" in parts:
+            return TabularMDP(**parts)
+        if "offsets" in parts:
+            parts = _columns_of_rows(source, parts)
+        return TabularMDP.from_transitions(**parts)
     except SteeringError as error:
         raise InvalidMDP(f"'{source}' does not hold a valid MDP: {error}") from None
 
@@ -98,13 +117,17 @@ def _refuse(path: Path, why: str) -> NoReturn:
 def _check_header(path: Path, schema: object, version: object) -> None:
     if schema != SCHEMA:
         _refuse(path, f"its schema is not '{SCHEMA}'")
-    if version != VERSION:
-        raise InvalidMDP(f"'{path}' has format version {version!r}; this package reads {VERSION}, so update it.")
+    if type(version) is not int or version not in (VERSION, SPARSE_VERSION):
+        raise InvalidMDP(
+            f"'{path}' has format version {version!r}; this package reads {VERSION} and {SPARSE_VERSION}, so update it."
+        )
 
 
 def _to_npz(mdp: TabularMDP) -> bytes:
-    members: dict[str, Any] = {"schema": np.array(SCHEMA), "version": np.array(VERSION, dtype="<i8")}
-    members.update({key: getattr(mdp, key).astype(kind, copy=False) for key, kind in _ARRAYS.items()})
+    version = SPARSE_VERSION if mdp.is_sparse else VERSION
+    members: dict[str, Any] = {"schema": np.array(SCHEMA), "version": np.array(version, dtype="<i8")}
+    arrays = zip(_ROWS if mdp.is_sparse else _ARRAYS, mdp.arrays(), strict=True)
+    members.update({key: array.astype({**_ARRAYS, **_ROWS}[key], copy=False) for key, array in arrays})
     members.update({key: np.array(getattr(mdp, key), dtype=np.str_) for key in _NAMES})
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **members)
@@ -113,14 +136,42 @@ def _to_npz(mdp: TabularMDP) -> bytes:
 
 def _from_npz(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
-        expected = {"schema", "version", *_ARRAYS, *_NAMES}
+        found = {name.removesuffix(".npy") for name in archive.namelist()}
+        arrays = _ROWS if "offsets" in found else _ARRAYS
+        expected = {"schema", "version", *arrays, *_NAMES}
         if {f"{key}.npy" for key in expected} != set(archive.namelist()):
             _refuse(path, "it does not have the arrays of one")
         schema, version = _member(archive, "schema", path), _member(archive, "version", path)
         _check_header(path, str(schema), int(version) if version.dtype.kind == "i" else version)
-        parts: dict[str, Any] = {key: _member(archive, key, path) for key in _ARRAYS}
+        parts: dict[str, Any] = {key: _member(archive, key, path) for key in arrays}
         parts.update({key: tuple(_member(archive, key, path).tolist()) for key in _NAMES})
     return parts
+
+
+def _columns_of_rows(path: Path, parts: dict[str, Any]) -> dict[str, Any]:
+    """Columns of stored rows, for `TabularMDP.from_transitions`, which checks them."""
+    offsets, mask = parts.pop("offsets"), parts.pop("mask")
+    n = parts["probabilities"].size
+    whole = mask.ndim == 2 and offsets.shape == (mask.size + 1,) and parts["successors"].shape == (n,)
+    if not whole or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
+        _refuse(path, "its rows do not fit each other")
+    if not np.array_equal(np.diff(offsets) > 0, mask.ravel()):
+        _refuse(path, "its mask does not fit its rows")
+    table = SparseTable(offsets, parts["successors"], parts["probabilities"], *(np.zeros(1),) * 2, shape=mask.shape)
+    rewards = [parts.pop("reward_mean"), parts.pop("reward_std")]
+    if any(part.ndim != 1 or part.size not in (1, mask.size, n) for part in rewards):
+        _refuse(path, "its rewards do not fit its rows")
+    rows = np.repeat(np.arange(mask.size), np.diff(offsets))
+    return {
+        "states": rows // mask.shape[1],
+        "actions": rows % mask.shape[1],
+        "next_states": parts.pop("successors").astype(np.int64),
+        "rewards": table.spread(rewards[0]),
+        "reward_std": table.spread(rewards[1]),
+        "n_states": mask.shape[0],
+        "n_actions": mask.shape[1],
+        **parts,
+    }
 
 
 def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, Any]:
@@ -131,7 +182,7 @@ def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, A
             _refuse(path, f"array '{key}' has an unknown header")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         count = math.prod(shape)
-        kind = _ARRAYS.get(key, "i" if key == "version" else "U")
+        kind = {**_ARRAYS, **_ROWS}.get(key, "i" if key == "version" else "U")
         wanted = dtype.kind == kind or dtype.str == kind
         if not wanted or fortran:
             _refuse(path, f"array '{key}' has type {dtype}")
@@ -147,15 +198,34 @@ def _member(archive: zipfile.ZipFile, key: str, path: Path) -> np.ndarray[Any, A
 
 
 def _to_json(mdp: TabularMDP, path: Path) -> bytes:
-    parts: dict[str, Any] = {"schema": SCHEMA, "version": VERSION}
-    if mdp.P.size * 3 > MAX_JSON_BYTES / 3:  # even "0.0" takes more than three characters
-        raise InvalidMDP(f"an MDP of {mdp.P.size} transitions is too large for '{path}'; save it as .npz.")
-    parts.update({key: getattr(mdp, key).tolist() for key in _ARRAYS})
+    entries = mdp.n_transitions if mdp.is_sparse else mdp.entries
+    if entries * 3 > MAX_JSON_BYTES / 3:  # even "0.0" takes more than three characters
+        raise InvalidMDP(f"an MDP of {entries} transitions is too large for '{path}'; save it as .npz.")
+    parts: dict[str, Any] = {"schema": SCHEMA, "version": SPARSE_VERSION if mdp.is_sparse else VERSION}
+    parts.update(_json_columns(mdp) if mdp.is_sparse else {key: getattr(mdp, key).tolist() for key in _ARRAYS})
     parts.update({key: list(getattr(mdp, key)) for key in _NAMES})
     data = (json.dumps(parts, allow_nan=False) + "\n").encode()
     if len(data) > MAX_JSON_BYTES:
         raise InvalidMDP(f"'{path}' would have {len(data)} bytes, too large for JSON; save it as .npz.")
     return data
+
+
+def _json_columns(mdp: TabularMDP) -> dict[str, Any]:
+    """Columns of a sparse MDP; rewards that are all the same are written once."""
+    table, A = mdp.transitions, mdp.n_actions
+    rows = np.repeat(np.arange(mdp.n_states * A), np.diff(table.offsets))
+    rewards = [part[0].item() if part.size == 1 else table.spread(part).tolist() for part in (table.mean, table.std)]
+    return {
+        "n_states": mdp.n_states,
+        "n_actions": A,
+        "states": (rows // A).tolist(),
+        "actions": (rows % A).tolist(),
+        "next_states": table.successors.tolist(),
+        "probabilities": table.probabilities.tolist(),
+        "rewards": rewards[0],
+        "reward_std": rewards[1],
+        "start": mdp.start.tolist(),
+    }
 
 
 def _from_json(path: Path) -> dict[str, Any]:
@@ -164,12 +234,15 @@ def _from_json(path: Path) -> dict[str, Any]:
     parts = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_object)
     if not isinstance(parts, dict):
         _refuse(path, "it does not hold an object with the key 'schema'")
-    _check_header(path, parts.pop("schema", None), parts.pop("version", None))
-    for key in ("P", "reward_mean"):
+    version = parts.pop("version", None)
+    _check_header(path, parts.pop("schema", None), version)
+    columns = version == SPARSE_VERSION
+    for key in _COLUMNS if columns else ("P", "reward_mean"):
         if key not in parts:
             _refuse(path, f"it has no '{key}'")
+    extra = ("n_states", "n_actions", "rewards", "reward_std", "start") if columns else tuple(_ARRAYS)
     for key in parts:
-        if key not in (*_ARRAYS, *_NAMES):
+        if key not in (*extra, *_NAMES, *(_COLUMNS if columns else ())):
             _refuse(path, f"it has the unknown key '{key}'")
     for key in _NAMES:
         names = parts.get(key, [])

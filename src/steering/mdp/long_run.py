@@ -6,7 +6,8 @@ recurrent classes are the strongly connected components that no transition leave
 distribution :math:`\nu` the gain is :math:`\nu \cdot r_\pi`; on the transient states T it is the expectation
 over the class that absorbs, :math:`(I - P_{TT}) g_T = P_{TR} g_R`. The stationary distribution is found by
 state reduction (Grassmann, Taksar & Heyman 1985), which subtracts nothing and therefore has small *relative*
-error in every entry, however rare the state. Direct methods throughout, no stopping rule.
+error in every entry, however rare the state. Direct methods throughout, no stopping rule; classes and transient parts
+of more than `LARGE` states are solved by sweeps that end when they change nothing but rounding.
 
 **Total.** :math:`v_n = \sum_{t<n} P^t r` satisfies :math:`v_{m+n} = v_m + P^m v_n`, so n steps cost about
 :math:`2 \log_2 n` products of matrices; for few steps plain iteration is cheaper.
@@ -23,10 +24,15 @@ from scipy.sparse import csgraph
 
 from steering._checks import whole
 from steering._compiled.chains import stationary_distribution
-from steering._types import Bools, Floats, Ints
+from steering._compiled.sparse_chains import expected_curve
+from steering._types import Floats, Ints
+from steering.mdp import _rows
 from steering.mdp._checks import checked_start
 from steering.mdp.evaluation import policy_chain
 from steering.mdp.tabular import TabularMDP
+
+LARGE = 1000
+"""States of a class of a sparse chain beyond which its stationary distribution is found by sweeps."""
 
 
 def average_reward(
@@ -53,13 +59,27 @@ def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
     g = np.zeros(mdp.n_states)
     transient = np.ones(mdp.n_states, dtype=bool)
     for members in closed_classes(P > 0.0):
-        g[members] = stationary_distribution(P[np.ix_(members, members)]) @ r[members]
+        inner = _part(P, members, members)
+        weights = _rows.stationary(inner) if sparse.issparse(inner) else stationary_distribution(inner)
+        g[members] = weights @ r[members]
         transient[members] = False
     if transient.any():
-        inside = P[np.ix_(transient, transient)]
-        out = P[np.ix_(transient, ~transient)] @ g[~transient]
-        g[transient] = np.linalg.solve(np.eye(len(inside)) - inside, out)
+        here, there = np.flatnonzero(transient), np.flatnonzero(~transient)
+        inside = _part(P, here, here)
+        out = _part(P, here, there) @ g[there]
+        if sparse.issparse(inside):
+            g[here] = _rows.solve(inside, out, 1.0)
+        else:
+            g[here] = np.linalg.solve(np.eye(len(inside)) - inside, out)
     return g
+
+
+def _part(P: Any, rows: Ints, columns: Ints) -> Any:
+    """Part of a chain: dense as P is, and of a sparse P dense when small."""
+    if isinstance(P, np.ndarray):
+        return P[np.ix_(rows, columns)]
+    part = P[rows][:, columns]
+    return part if rows.size > LARGE else part.toarray()
 
 
 def bias(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None) -> Floats:
@@ -69,10 +89,9 @@ def bias(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
 
     with the Cesàro limit P* of the powers of P (and the sum taken in that sense).
     """
-    P, r = policy_chain(mdp, policy, rewards=rewards)
+    P, r = policy_chain(mdp.to_dense(), policy, rewards=rewards)
     limit = limiting_matrix(P)
-    h: Floats = np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r)
-    return h
+    return np.asarray(np.linalg.solve(np.eye(len(P)) - P + limit, r - limit @ r), dtype=np.float64)
 
 
 def limiting_matrix(P: Floats) -> Floats:
@@ -89,7 +108,7 @@ def limiting_matrix(P: Floats) -> Floats:
     return limit
 
 
-def closed_classes(edges: Bools) -> list[Ints]:
+def closed_classes(edges: Any) -> list[Ints]:
     """Strongly connected components of a graph (S, S) that no edge leaves, each as its states in order."""
     graph: Any = sparse.csr_array(edges)
     count, label = csgraph.connected_components(graph, directed=True, connection="strong")
@@ -111,7 +130,7 @@ def expected_total_reward(
     n = whole("steps", steps, 0)
     P, r = policy_chain(mdp, policy, rewards=rewards)
     mu = checked_start(mdp, start)
-    if n <= mdp.n_states:
+    if n <= mdp.n_states or sparse.issparse(P):
         return float(_curve(P, r, mu, n).sum())
     total, power, block = np.zeros_like(r), P, r
     while n:  # block = v_m and power = P^m for m = 1, 2, 4, ...
@@ -138,9 +157,6 @@ def expected_reward_curve(
     return _curve(P, r, checked_start(mdp, start), n)
 
 
-def _curve(P: Floats, r: Floats, mu: Floats, steps: int) -> Floats:
-    curve = np.empty(steps)
-    for t in range(steps):
-        curve[t] = mu @ r
-        mu = mu @ P
+def _curve(P: Any, r: Floats, mu: Floats, steps: int) -> Floats:
+    curve: Floats = expected_curve(_rows.chain_rows(P), np.ascontiguousarray(r), np.array(mu), steps)
     return curve

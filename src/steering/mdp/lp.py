@@ -38,7 +38,7 @@ def linear_program(mdp: TabularMDP, discount: float, *, rewards: ArrayLike | Non
     scale = max(float(np.abs(r).max()), np.finfo(np.float64).tiny)
     pairs = np.arange(states.size)
     here = sparse.csr_array((np.ones(states.size), (pairs, states)), (states.size, mdp.n_states))
-    rows: Any = (here - gamma * sparse.csr_array(mdp.P[states, actions])) / (1.0 - gamma)
+    rows: Any = (here - gamma * mdp.transitions.matrix[states * mdp.n_actions + actions]) / (1.0 - gamma)
     answer = optimize.linprog(
         np.ones(mdp.n_states),
         A_ub=-rows,

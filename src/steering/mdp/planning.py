@@ -30,22 +30,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steering._checks import number, whole
+from steering._checks import choice, number, whole
 from steering._compiled import planning as kernels
 from steering._compiled import value_iteration as sweeping
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
+from steering.mdp import _rows, sparse_planning
 from steering.mdp._arrays import ROW_SUM_TOLERANCE
-from steering.mdp._checks import (
-    checked_actions,
-    checked_discount,
-    checked_rewards,
-)
+from steering.mdp._checks import checked_actions, checked_discount, checked_rewards, checked_values
 from steering.mdp.tabular import TabularMDP
 
 UNLIMITED = 2**62
 POLICY_ITERATION_CAP = 10_000
 START_SWEEPS = 12
+SMALLEST_EPSILON = 1e-300
 
 Ties = Literal["lowest", "random"]
 
@@ -118,19 +116,30 @@ def policy_iteration(
         raise InvalidOption(f"ties is {ties!r}; it must be 'lowest' or 'random'.")
     if ties == "random" and rng is None:
         raise InvalidOption("random ties need a source of random numbers; give rng a generator or a seed.")
-    mask = np.array(mdp.allowed)
-    if policy is None:
-        found = sweeping.greedy_start(mdp.P, r, mask, gamma, START_SWEEPS)
+    first = None if policy is None else _one_policy(mdp, policy)
+    if _rows.by_rows(mdp):
+        found, V, Q, iterations, converged = sparse_planning.policy_iteration(mdp, gamma, r, first, cap)
     else:
-        found = checked_actions(mdp, policy)
-        if found.shape != (mdp.n_states,):
-            raise InvalidOption(f"policy has shape {found.shape}; it must be (S,) = {(mdp.n_states,)}.")
-    V, Q, iterations, converged = kernels.policy_iteration(mdp.P, r, mask, gamma, found, cap)
+        mask = np.array(mdp.allowed)
+        found = sweeping.greedy_start(mdp.P, r, mask, gamma, START_SWEEPS) if first is None else first
+        V, Q, iterations, converged = kernels.policy_iteration(mdp.P, r, mask, gamma, found, cap)
     if ties == "random":
         scale = max(np.abs(V).max(), np.abs(r[np.arange(mdp.n_states), found]).max())
         uniforms = np.random.default_rng(rng).random(mdp.n_states)
         kernels.random_ties(Q, found, uniforms, kernels.tie_tolerance(gamma) * scale)
-    return Solution(found, V, Q, iterations, bool(converged), certified_bound(r, gamma, V, Q, found))
+    bound = certified_bound(r, gamma, V, Q, found, _row_length(mdp))
+    return Solution(found, V, Q, iterations, bool(converged), bound)
+
+
+def _one_policy(mdp: TabularMDP, policy: ArrayLike) -> Ints:
+    found = checked_actions(mdp, policy)
+    if found.shape != (mdp.n_states,):
+        raise InvalidOption(f"policy has shape {found.shape}; it must be (S,) = {(mdp.n_states,)}.")
+    return found
+
+
+def _row_length(mdp: TabularMDP) -> int:
+    return _rows.longest_row(mdp) if _rows.by_rows(mdp) else mdp.n_states
 
 
 def value_iteration(
@@ -140,8 +149,10 @@ def value_iteration(
     epsilon: float = 1e-8,
     max_iterations: int | None = None,
     rewards: ArrayLike | None = None,
+    V: ArrayLike | None = None,
+    relative: float = 0.0,
 ) -> Solution:
-    """Value iteration, V <- L V, stopped by the certified span bound.
+    """Value iteration, V <- L V, stopped by the certified span bound; Gauss-Seidel on large sparse MDPs.
 
     Stops as soon as `error_bound` is at most epsilon. If rounding makes that impossible (epsilon close to
     1e-16 times the largest value over 1 - discount) it stops at the limit of rounding and `converged` is
@@ -149,7 +160,7 @@ def value_iteration(
     sweep, so it always ends.
     """
     return modified_policy_iteration(
-        mdp, discount, epsilon=epsilon, sweeps=0, max_iterations=max_iterations, rewards=rewards
+        mdp, discount, epsilon=epsilon, sweeps=0, max_iterations=max_iterations, rewards=rewards, V=V, relative=relative
     )
 
 
@@ -161,28 +172,90 @@ def modified_policy_iteration(
     sweeps: int = 20,
     max_iterations: int | None = None,
     rewards: ArrayLike | None = None,
+    V: ArrayLike | None = None,
+    relative: float = 0.0,
 ) -> Solution:
     """Value iteration with `sweeps` evaluations of the greedy policy after each improvement.
 
     (Puterman & Shin 1978.) A sweep looks at one action a state, an improvement at all of them. Same certified
-    stopping rule as `value_iteration`. It converges from any first V: adding a constant to V changes no
-    greedy policy and no span, and with a constant that makes L V >= V the values increase monotonically to
-    V*.
+    stopping rule as `value_iteration`, where `relative` stops also when the bound is at most that part of
+    max |V|. It converges from any first V (0 by default): adding a constant to V changes no greedy policy and no
+    span, and with a constant that makes L V >= V the values increase monotonically to V*. On large sparse MDPs
+    `sweeps` is the largest number of evaluations, which end earlier when little changes any more.
     """
     gamma, r = checked_discount(discount), checked_rewards(mdp, rewards)
     goal = number("epsilon", epsilon, above=0.0)
+    share = number("relative", relative, least=0.0)
     n = whole("sweeps", sweeps, 0)
     cap = UNLIMITED if max_iterations is None else whole("max_iterations", max_iterations, 1)
-    V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
-        mdp.P, r, np.array(mdp.allowed), gamma, goal, n, cap, ROW_SUM_TOLERANCE
-    )
-    return Solution(policy, V, Q, iterations, bool(bound <= goal), float(bound))
+    first = None if V is None else checked_values(mdp, V)
+    if _rows.by_rows(mdp):
+        policy, values, Q, iterations, bound, goal = sparse_planning.modified_policy_iteration(
+            mdp, gamma, r, epsilon=goal, relative=share, sweeps=n, cap=cap, V=first
+        )
+    else:
+        start = np.zeros(mdp.n_states) if first is None else first
+        values, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
+            mdp.P, r, np.array(mdp.allowed), gamma, goal, share, n, cap, ROW_SUM_TOLERANCE, start
+        )
+        goal = max(goal, share * float(np.abs(values).max()))
+    return Solution(policy, values, Q, iterations, bool(bound <= goal), float(bound))
 
 
-def certified_bound(r: Floats, discount: float, V: Floats, Q: Floats, policy: Ints) -> float:
-    """Bound of the module docstring for values V, their action values Q and a policy."""
+METHODS = ("auto", "mpi", "vi", "pi", "lp")
+
+
+def solve(
+    mdp: TabularMDP,
+    discount: float,
+    method: str = "auto",
+    *,
+    relative: float = 1e-8,
+    rewards: ArrayLike | None = None,
+    V: ArrayLike | None = None,
+    policy: ArrayLike | None = None,
+) -> Solution:
+    """Solve a discounted MDP with the method that suits it.
+
+    Parameters
+    ----------
+    method
+        ``"auto"``: policy iteration (exact) for dense and small MDPs, modified policy iteration for large sparse
+        ones. ``"mpi"``, ``"vi"``, ``"pi"`` and ``"lp"`` ask for modified policy iteration, value iteration, policy
+        iteration and the linear program.
+    relative
+        Largest error of V and largest loss of the policy, as a part of max |V|, where the method has a choice.
+    rewards
+        Expected rewards (S, A) to use instead of those of the MDP.
+    V, policy
+        A solution of a similar problem to start from (values for ``"mpi"`` and ``"vi"``, a policy for ``"pi"``).
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_transitions([0, 0, 1], [0, 1, 0], [0, 1, 0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0])
+    >>> solution = solve(mdp, 0.5)
+    >>> solution.V.round(6).tolist(), solution.policy.tolist()
+    ([0.666667, 1.333333], [1, 0])
+    """
+    chosen = choice("method", method, METHODS)
+    if chosen == "auto":
+        chosen = "mpi" if _rows.by_rows(mdp) else "pi"
+    if chosen == "pi":
+        return policy_iteration(mdp, discount, policy=policy, rewards=rewards)
+    if chosen == "lp":
+        from steering.mdp.lp import linear_program
+
+        return linear_program(mdp, discount, rewards=rewards)
+    planner = value_iteration if chosen == "vi" else modified_policy_iteration
+    return planner(mdp, discount, epsilon=SMALLEST_EPSILON, relative=relative, rewards=rewards, V=V)
+
+
+def certified_bound(
+    r: Floats, discount: float, V: Floats, Q: Floats, policy: Ints, row_length: int | None = None
+) -> float:
+    """Bound of the module docstring for values V, their action values Q and a policy; rows of at most that length."""
     high = float((Q.max(axis=1) - V).max())
     low = float((Q[np.arange(V.size), policy] - V).min())
     up, down = sweeping.geometric_bounds(low, high, discount, ROW_SUM_TOLERANCE, 0)
-    rounding = sweeping.rounding_bound(V.size, float(np.abs(r).max() + np.abs(V).max()), discount)
+    rounding = sweeping.rounding_bound(row_length or V.size, float(np.abs(r).max() + np.abs(V).max()), discount)
     return float(max(up, -down, up - down) + rounding)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from steering import _memory
+from steering._compiled.rows import merge_sorted, split_keys
 from steering._types import Bools, Floats, Ints
 from steering.errors import InvalidMDP
 from steering.mdp._arrays import refuse_bad_sums
@@ -100,8 +101,14 @@ class SparseTable:
         return np.asarray(r, dtype=np.float64).reshape(S, A)
 
     def dense(self, values: Floats) -> Floats:
-        """An array (S, A, S) with the given value at every transition and zero elsewhere."""
+        """An array (S, A, S) of probabilities, means or deviations; zero in rows without transitions.
+
+        What is stored once or by row fills whole rows; what is stored by transition is zero where there is none.
+        """
         S, A = self.shape
+        if values.size != self.size:
+            rows = np.where(np.diff(self.offsets) > 0, values, 0.0)
+            return np.repeat(rows, S).reshape(S, A, S)
         full = np.zeros(S * A * S)
         full[np.repeat(np.arange(S * A), np.diff(self.offsets)) * S + self.successors] = values
         return full.reshape(S, A, S)
@@ -113,8 +120,8 @@ def from_dense(P: Floats, mean: Floats, std: Floats) -> SparseTable:
     flat = np.flatnonzero(P)
     offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(P.reshape(S * A, S), axis=1))])
     successors = (flat % S).astype(np.int32)
-    rewards = [compact(array.ravel()[flat], offsets) for array in (mean, std)]
-    return SparseTable(offsets, successors, P.ravel()[flat], *rewards, shape=(S, A))
+    m, d = (compact(array.ravel()[flat], offsets) for array in (mean, std))
+    return SparseTable(offsets, successors, P.ravel()[flat], m, d, (S, A))
 
 
 def from_columns(
@@ -126,47 +133,41 @@ def from_columns(
     """
     S, A = shape
     require_rows(f"{p.size} transitions", p.size, S, A)
-    key = (state * A + action) * S + successor
+    row = state * A + action
     listed = np.zeros(S * A, dtype=np.bool_)
-    listed[state * A + action] = True
-    del state, action, successor
-    if key.size and not (np.diff(key) > 0).all():
-        key, p, mean, std = _merged(key, p, mean, std)
-    total = np.bincount(key // S, weights=p, minlength=S * A).reshape(shape)
+    listed[row] = True
     mask = listed.reshape(shape)
     _refuse_dead_ends(mask)
-    refuse_bad_sums(total, mask)
-    if (p == 0.0).any():
+    row *= S
+    key = np.add(row, successor, out=row)
+    del state, action, successor, row
+    key, p, mean, std = _merged(key, p, mean, std)
+    if (p == 0.0).any():  # the sums are not changed by them
         kept = p > 0.0
         key, p = key[kept], p[kept]
         mean = mean[kept] if mean.size > 1 else mean
         std = std[kept] if std.size > 1 else std
-    offsets = np.zeros(S * A + 1, dtype=np.int64)
-    np.cumsum(np.bincount(key // S, minlength=S * A), out=offsets[1:])
-    successors = (key % S).astype(np.int32)
+    offsets, successors, total = split_keys(key, p, S, S * A)
+    refuse_bad_sums(total.reshape(shape), mask)
     return SparseTable(offsets, successors, p, compact(mean, offsets), compact(std, offsets), shape), mask
 
 
 def _merged(key: Ints, p: Floats, mean: Floats, std: Floats) -> tuple[Ints, Floats, Floats, Floats]:
     """Sort by key and merge equal ones (module docstring)."""
-    order = np.argsort(key, kind="stable")
-    key, p = key[order], p[order]
-    mean = mean[order] if mean.size > 1 else mean
-    std = std[order] if std.size > 1 else std
-    fresh = np.concatenate([[True], key[1:] != key[:-1]])
-    if fresh.all():
+    steps = np.diff(key)
+    if (steps > 0).all():
         return key, p, mean, std
-    group = np.cumsum(fresh) - 1
-    total = np.bincount(group, weights=p)
-    weight = np.divide(p, total[group], out=np.zeros_like(p), where=total[group] > 0)
-    if mean.size > 1 or std.size > 1:
-        mean, std = np.broadcast_to(mean, p.shape), np.broadcast_to(std, p.shape)
-        alone = np.bincount(group) == 1
-        center = np.bincount(group, weights=weight * mean)
-        variance = np.bincount(group, weights=weight * (std**2 + (mean - center[group]) ** 2))
-        mean = np.where(alone, mean[fresh], center)
-        std = np.where(alone, std[fresh], np.sqrt(variance))
-    return key[fresh], total, mean, std
+    if (steps < 0).any():
+        order = np.argsort(key, kind="stable")
+        key, p = key[order], p[order]
+        mean = mean[order] if mean.size > 1 else mean
+        std = std[order] if std.size > 1 else std
+    constant = mean.size == 1 and std.size == 1
+    full = [np.zeros(p.size) if constant else np.array(np.broadcast_to(part, p.shape)) for part in (mean, std)]
+    left = merge_sorted(key, p, *full)
+    if constant:
+        return key[:left].copy(), p[:left].copy(), mean, std
+    return key[:left].copy(), p[:left].copy(), full[0][:left].copy(), full[1][:left].copy()
 
 
 def compact(values: Floats, offsets: Ints) -> Floats:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steering import _html
 from steering._types import Bools, Floats
 from steering.errors import InvalidMDP, TooLarge
 from steering.mdp import _arrays, build
@@ -31,6 +32,9 @@ SMALL_ENTRIES = 2**22
 
 DENSE_ENTRIES = 2**13
 """Entries S A S up to which an environment built from transitions is kept dense: it costs nothing there."""
+
+DENSE_PLANNING = 2**15
+"""Entries S A S up to which a sparse MDP is planned with dense arrays, with the bits that they always gave."""
 
 _ARRAYS = ("P", "reward_mean", "reward_std")
 _SHARED = ("mask", "start", "state_names", "action_names")
@@ -324,7 +328,7 @@ class TabularMDP:
     @cached_property
     def rewards(self) -> Floats:
         """Expected reward r(s, a) = sum over s' of P(s'|s, a) reward_mean(s, a, s'), shape (S, A)."""
-        if self._sparse is not None:
+        if self._sparse is not None and self.entries > DENSE_PLANNING:
             r = self._sparse.expected_rewards()
         else:
             r = np.einsum("ijk,ijk->ij", self.P, self.reward_mean)
@@ -332,12 +336,12 @@ class TabularMDP:
         return r
 
     def to_dense(self) -> TabularMDP:
-        """The same MDP with dense arrays; refused when they do not fit into memory."""
+        """The same MDP with dense arrays (`SparseTable.dense`); refused when they do not fit into memory."""
         if self._sparse is None:
             return self
         require_dense("an MDP", self.n_states, self.n_actions)
         table = self._sparse
-        parts = (table.probabilities, table.spread(table.mean), table.spread(table.std))
+        parts = (table.probabilities, table.mean, table.std)
         return self._with(dict(zip(_ARRAYS, (table.dense(part) for part in parts), strict=True)), None)
 
     def to_sparse(self) -> TabularMDP:
@@ -389,3 +393,10 @@ class TabularMDP:
     def __repr__(self) -> str:
         form = f", n_transitions={self.n_transitions}, sparse" if self.is_sparse else ""
         return f"TabularMDP(n_states={self.n_states}, n_actions={self.n_actions}{form})"
+
+    def _repr_html_(self) -> str:
+        rewards = self.rewards[self.mask]
+        values = {"states": self.n_states, "actions": self.n_actions, "pairs allowed": int(self.mask.sum())}
+        form = {"form": f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense"}
+        spread = {"expected rewards": f"{rewards.min():.6g} to {rewards.max():.6g}"}
+        return _html.table("TabularMDP", {**values, **form, **spread})

@@ -72,7 +72,9 @@ def of_agent(agent: str, rows: pd.DataFrame, **more: Any) -> Series:
 
 def series(name: str, rows: pd.DataFrame, colour: str, dash: str = "", **more: Any) -> Series:
     """One line, from columns x, mean, low and high (no band without the last two)."""
-    values = {column: rows[column].tolist() for column in ("x", "mean", "low", "high") if column in rows}
+    banded = "low" in rows and bool(rows["low"].notna().any())  # one or two runs have no interval
+    columns = ("x", "mean", "low", "high") if banded else ("x", "mean")
+    values = {column: rows[column].tolist() for column in columns}
     return {"name": name, "colour": colour, "dash": dash, **more, **values}
 
 

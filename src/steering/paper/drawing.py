@@ -99,7 +99,7 @@ def _draw(axes: Axes, chart: Chart, panel: Mapping[str, Any]) -> None:
         style = _style(line)
         if line.get("bars"):
             mean = np.array(line["mean"])
-            errors = np.array([mean - line["low"], line["high"] - mean])
+            errors = np.array([mean - line["low"], line["high"] - mean]) if "low" in line else None
             axes.errorbar(line["x"], mean, yerr=errors, capsize=3, **style)
             continue
         axes.plot(line["x"], line["mean"], **style)
@@ -108,7 +108,8 @@ def _draw(axes: Axes, chart: Chart, panel: Mapping[str, Any]) -> None:
     for line in panel.get("lines", ()):
         style = _style(line)
         axes.axvline(line["x"], **style)
-        axes.axvspan(line["low"], line["high"], color=style["color"], alpha=0.1, linewidth=0)
+        if np.isfinite(line["low"]):
+            axes.axvspan(line["low"], line["high"], color=style["color"], alpha=0.1, linewidth=0)
     for mark in panel.get("marks", ()):
         axes.axhline(mark["y"], color="black", linestyle=LINES[looks.REFERENCE_DASH], linewidth=1.2)
     axes.set_title(panel["title"], fontsize="medium")

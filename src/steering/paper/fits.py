@@ -1,9 +1,8 @@
 """Effects with their intervals: means, shares, growth and decay exponents.
 
-Intervals are of 95 %, by one rule for every number n of runs, that of the study (`interval_of_mean`): Student's t, or
-the bootstrap widened to what t asks for where that is wider (skew values). (A percentile bootstrap alone covers 80 to
-86 % with four to six runs.) One run says nothing about spread: then there is no effect. For a mean the values are those
-of the runs. For an exponent b they are the jackknife's pseudo-values, with b_(i) the exponent without run i,
+Intervals are of 95 %, by the one rule of `runs.statistics` (Student's t, corrected for skewness where that reaches
+farther). One or two runs say too little about spread: then there is no effect. For a mean the values are those of the
+runs. For an exponent b they are the jackknife's pseudo-values, with b_(i) the exponent without run i,
 
     b + (n - 1) (b - b_(i)),
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from steering._types import Floats
-from steering.runs.intervals import LEAST_STRATUM, interval_of_mean
+from steering.runs.statistics import LEAST_VALUES, interval_of_mean
 
 POINTS = 24
 LEAST_POINTS = 3
@@ -59,7 +58,7 @@ UNKNOWN = Effect(np.nan, np.nan, np.nan)
 def mean_effect(values: Floats) -> Effect:
     """Mean over runs with its interval; paired comparisons pass differences."""
     values = np.asarray(values, dtype=np.float64)
-    if values.size < 2 or not np.isfinite(values).all():
+    if values.size < LEAST_VALUES or not np.isfinite(values).all():
         return UNKNOWN
     return _around(float(values.mean()), [values])
 
@@ -82,10 +81,9 @@ def share_effect(successes: NDArray[np.bool_]) -> Effect:
 
 
 def _around(value: float, strata: list[Floats]) -> Effect:
-    """A value with the width of the interval of the mean of some values."""
+    """A value with the reach of the interval of the mean of some values, to both sides."""
     found = interval_of_mean(strata, LEVEL)
-    reach = float(found.high - found.low) / 2
-    return Effect(value, value - reach, value + reach)
+    return Effect(value, value - (found.mean - found.low), value + (found.high - found.mean))
 
 
 def exponent(x: Floats, curves: Floats, *, first: float = 0.0) -> Effect:
@@ -106,7 +104,7 @@ def exponent(x: Floats, curves: Floats, *, first: float = 0.0) -> Effect:
     logs, heights = np.log(x[kept]), curves[:, kept]
     value = float(slopes(logs, heights.mean(axis=0)[None])[0])
     runs = len(curves)
-    if runs < 2 or not np.isfinite(value):
+    if runs < LEAST_VALUES or not np.isfinite(value):
         return UNKNOWN
     left_out = slopes(logs, (heights.sum(axis=0) - heights) / (runs - 1))
     if not np.isfinite(left_out).all():
@@ -135,7 +133,7 @@ def scan_exponent(x: Floats, groups: list[Floats]) -> Effect:
     The mean over strata weighs group k by its share n_k / N of the runs, the exponent does not: N / n_k undoes that.
     """
     fewest = min((group.size for group in groups), default=0)
-    if x.size < 2 or fewest < LEAST_STRATUM:
+    if x.size < 2 or fewest < LEAST_VALUES:
         return UNKNOWN
     means = np.array([group.mean() for group in groups])
     if (means <= 0).any():

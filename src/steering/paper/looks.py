@@ -21,7 +21,7 @@ INK = "currentColor"
 """The colour of text in the interactive report, light or dark."""
 REFERENCE_DASH = "2 3"
 
-BAND = "95 % bootstrap interval of the mean over seeds"
+BAND = "95 % interval of the mean over seeds"
 
 
 def label(agent: str) -> str:

@@ -61,13 +61,13 @@ def read_tables(directory: Path, chapter: str, names: Iterable[str]) -> Tables:
 
 
 def band(fixed: Mapping[str, Any], x: NDArray[Any], heights: Floats) -> pd.DataFrame:
-    """Rows of one curve: mean over runs and its 95 % bootstrap band at every x."""
+    """Rows of one curve: mean over runs and its 95 % band at every x."""
     mean, low, high = curve_interval(heights)
     return pd.DataFrame({**fixed, "seeds": len(heights), "x": x, "mean": mean, "low": low, "high": high})
 
 
 def point(fixed: Mapping[str, Any], x: float, values: Floats) -> dict[str, Any]:
-    """One row of a curve: the mean of some values at x with its 95 % bootstrap interval."""
+    """One row of a curve: the mean of some values at x with its 95 % interval."""
     mean, low, high = mean_interval(values)
     return {**fixed, "x": x, "mean": mean, "low": low, "high": high}
 

@@ -51,7 +51,7 @@ class BayesianRegret:
         return float(self.curves[:, -1].std(ddof=1) / np.sqrt(len(self.mdp_seeds)))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Bootstrap interval of `mean` over MDPs."""
+        """Interval of `mean` over MDPs (NaN for fewer than 3); see `runs.statistics`."""
         return mean_interval(self.curves[:, -1], level=level)[1:]
 
     def table(self) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def deep_sea_episodes(results: RunResults) -> Floats:
     """
     env = make_env(results.environment)
     size = math.isqrt(env.n_states)
-    noisy = bool(env.table.reward_std.any())
+    noisy = bool(env.table.stored_rewards()["reward_std"].any())
     if not results.environment.startswith("griddeepsea:") or results.horizon != size or noisy:
         raise InvalidOption(
             f"'{results.environment}' has no deep sea score; run griddeepsea:N with its own horizon and "

@@ -25,7 +25,7 @@ def new_figure(width: float = 7.2, height: float = 4.4) -> Figure:
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a figure, whole or not at all; the ending says the format (png, svg, pdf)."""
     target = Path(path)
-    kind = target.suffix.lstrip(".")
+    kind = target.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise NotAvailable(f"figures cannot be written as '{target.suffix}'; use .png, .svg or .pdf.")
     # No date and no random ids in the file: the same results give the same bytes.

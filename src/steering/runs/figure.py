@@ -1,83 +1,78 @@
-"""Regret over time of several agents on one environment: mean over seeds and its 95 % bootstrap band."""
+"""Learning curves of agents, a panel for each environment: mean over seeds and its 95 % interval at every step."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
-import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from steering._files import write_atomically
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import NotAvailable
 from steering.runs import style
-from steering.runs.results import RunResults
-from steering.runs.statistics import curve_interval
+from steering.runs.drawing import new_figure
+from steering.runs.statistics import BAND, curve_interval
+from steering.runs.tables import MEASURES, UNITS, Tabled, count, headline
 
-POINTS = 200
-DOTS_PER_INCH = 120
-FORMATS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""File formats and the metadata that keeps dates out of them."""
+PANELS = 24
+COLUMNS = 3
 
 
-def data(runs: Sequence[RunResults]) -> pd.DataFrame:
-    """Tidy table with columns agent, seeds (their number), step, mean, low, high, at up to 200 evenly spaced steps.
+def data(runs: Tabled) -> pd.DataFrame:
+    """Tidy table: environment, steps, agent, seeds (their number), step, mean, low, high.
 
-    Curves are normalised regret where it exists, else raw regret, else received reward; `attrs["measure"]` says which,
-    and `attrs` also holds the environment.
+    Curves are of the headline measure; `attrs["measure"]` says which. Below 3 seeds low and high are NaN.
     """
-    if not runs:
-        raise InvalidOption("a regret figure needs at least one run.")
-    measure = runs[0].summary()["measure"]
+    finals, curves = runs.table(), runs.curves
+    measure = headline(finals)
+    curves = curves[curves["cell"].isin(finals.index)]
+    value = "reward" if measure == "reward" else "regret"
     frames = []
-    for one in runs:
-        if measure == "reward":
-            curves = np.cumsum(one.rewards, axis=1)
-        else:
-            curves = one.regret_curve(normalised=measure == "normalised_regret")
-        at = np.unique(np.linspace(0, one.steps - 1, min(POINTS, one.steps)).round().astype(int))
-        mean, low, high = curve_interval(curves[:, at])
-        columns = {"agent": one.agent, "seeds": len(one.seeds), "step": at + 1, "mean": mean, "low": low, "high": high}
-        frames.append(pd.DataFrame(columns))
+    groups = curves.groupby(["environment", "steps", "agent"], observed=True, sort=False)
+    for (environment, steps, agent), part in groups:
+        heights = part.pivot(index="cell", columns="step", values=value).dropna(axis=1)
+        if measure in UNITS:
+            heights = heights.div(finals[UNITS[measure]].loc[heights.index], axis=0)
+        mean, low, high = curve_interval(heights.to_numpy(dtype=np.float64))
+        frame = {"environment": environment, "steps": steps, "agent": agent, "seeds": len(heights)}
+        frames.append(pd.DataFrame({**frame, "step": heights.columns, "mean": mean, "low": low, "high": high}))
     table = pd.concat(frames, ignore_index=True)
-    table.attrs = {"measure": measure, "environment": runs[0].environment}
+    table.attrs = {"measure": measure}
     return table
 
 
-def draw(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw what `data` returns."""
-    style.draw_curves(axes, table)
-    names = {
-        "normalised_regret": "cumulative regret / oracle's total reward",
-        "realised_regret": "cumulative regret (reward units)",
-        "reward": "cumulative reward",
-    }
-    axes.set_xlabel("step")
-    axes.set_ylabel(names[table.attrs["measure"]])
+def draw(axes: Axes, table: pd.DataFrame, looks: Mapping[str, style.Look] | None = None) -> None:
+    """Draw the curves of one environment; `looks` are those of all agents of the figure."""
+    style.draw_curves(axes, table, looks)
     least, most = int(table["seeds"].min()), int(table["seeds"].max())  # they differ after an interruption
-    seeds = f"{least} to {most} seeds" if least < most else f"{most} seed{'s' if most > 1 else ''}"
-    axes.set_title(f"{table.attrs['environment']}, {seeds}, band: 95 % bootstrap of the mean")
+    seeds = f"{least} to {most} seeds" if least < most else count(most, "seed")
+    axes.set_title(f"{table['environment'].iloc[0]}, {seeds}", fontsize="medium")
+    axes.set_xlabel("step")
     axes.margins(x=0.01)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize="small")
 
 
-def save(runs: Sequence[RunResults], path: str | Path) -> Path:
-    """Write the figure to a file, whole or not at all; its ending says the format (png, svg, pdf)."""
-    target = Path(path)
-    kind = target.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise NotAvailable(f"figures cannot be written as '{target.suffix}'; use .png, .svg or .pdf.")
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    draw(figure.add_subplot(), data(runs))
-    content = io.BytesIO()
-    # No date and no random names in the file: the same results give the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "steering"}):
-        figure.savefig(content, format=kind, dpi=DOTS_PER_INCH, metadata=FORMATS[kind])
-    write_atomically(target, content.getvalue())
-    return target
+def figure(table: pd.DataFrame) -> Figure:
+    """One panel for each environment and number of steps."""
+    panels = [part for _, part in table.groupby(["environment", "steps"], sort=False)]
+    if len(panels) > PANELS:
+        raise NotAvailable(f"{len(panels)} panels do not fit in a figure; load one environment at a time.")
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    looks = style.looks(list(dict.fromkeys(table["agent"])))
+    lines = -(-len(looks) // COLUMNS)  # of the legend
+    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8 + 0.2 * lines)
+    handles: dict[str, Artist] = {}
+    for place, part in enumerate(panels):
+        axes = sheet.add_subplot(rows, columns, place + 1)
+        draw(axes, part, looks)
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    sheet.supylabel(MEASURES[table.attrs["measure"]], fontsize="medium")
+    banded = bool(table["low"].notna().any())
+    sheet.suptitle(f"Mean over seeds{f', band: {BAND}' if banded else ''}", fontsize="medium")
+    columns = min(len(handles), COLUMNS)
+    sheet.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns, frameon=False)
+    return sheet

@@ -35,7 +35,8 @@ def simulate(agent: Agent, simulator: Simulator, environment: Environment, *watc
         step = step_of_episode(now, environment)
         if begins_episode(now, environment):
             simulator.begin_episode()
-        agent.plan(simulator.state, step)
+        if not agent.keeps_plan():
+            agent.plan(simulator.state, step)
         for watcher in watchers:
             watcher.look(agent, simulator.state, now)
         latest = latest_plan(now, environment, regular=agent.plans or bool(watchers))
@@ -77,7 +78,8 @@ def step_by_step(agent: Agent, live: Any, environment: Environment, steps: int) 
         if begins_episode(t, environment):
             state = live.reset()
         if t == latest or agent.wants_plan():
-            agent.plan(state, step)
+            if not agent.keeps_plan():
+                agent.plan(state, step)
             latest = latest_plan(t, environment, regular=agent.plans)
         action = agent.checked(state, agent.act(state, step))
         successor, reward, restarted = live.step(action)

@@ -1,4 +1,4 @@
-"""The oracle: the optimal policy of the true MDP, which regret is measured against.
+"""The oracle: the optimal policy of the true MDP, which regret is measured against; and what a random policy earns.
 
 It is solved once for an environment, whoever runs in it: a `World` is kept as long as the environment that it belongs
 to, so that all agents of a comparison and all batches of a sweep share it.
@@ -28,6 +28,8 @@ class Oracle:
     Q: Floats
     expected: Floats
     """Expected reward of each step, (T,)."""
+    random_total: float
+    """Expected total reward of the policy that takes every allowed action equally often, over T steps."""
 
 
 class World:
@@ -55,13 +57,16 @@ class World:
     def oracle(self, steps: int) -> Oracle:
         """The oracle, with its expected reward in each of some steps."""
         if self._oracle is None or self._oracle.expected.size != steps:
-            self._oracle = Oracle(*self._solution, self._expected(steps))
+            policy = self._solution[0] if self.horizon is not None else self._solution[0][0]
+            uniform = self.mdp.allowed / self.mdp.allowed.sum(axis=1, keepdims=True)
+            random_total = float(self._expected(uniform, steps).sum())
+            self._oracle = Oracle(*self._solution, self._expected(policy, steps), random_total)
         return self._oracle
 
-    def _expected(self, steps: int) -> Floats:
-        policy = self._solution[0]
+    def _expected(self, policy: Ints | Floats, steps: int) -> Floats:
+        """Expected reward of a policy in each of some steps, exact."""
         if self.horizon is None:
-            return planners.expected_reward_curve(self.mdp, policy[0], steps)
+            return planners.expected_reward_curve(self.mdp, policy, steps)
         occupancy = planners.occupancy_finite(self.mdp, policy, self.horizon)
         return np.resize(np.einsum("hsa,sa->h", occupancy, self.mdp.rewards), steps)
 

@@ -6,27 +6,25 @@ Regret compares with an oracle that follows the optimal policy of the true MDP:
     expected   the oracle's expected reward of step t - r(s_t, a_t) of the agent, free of reward noise.
 
 Normalised regret is divided by the oracle's expected total reward; where that is not positive the ratio means nothing
-and is refused.
+and is refused. The *score* is divided by what the oracle earns more than the policy that takes every allowed action
+equally often: it is defined for costs too, wherever the oracle is the better of the two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
-from steering.runs.statistics import mean_interval
+from steering.runs.tables import POINTS, Tabled, count, sentence, summary_of, thinned_steps
+from steering.runs.visits import Visits, state_visits
 
-MEASURES = (
-    "reward",
-    "realised_regret",
-    "expected_regret",
-    "normalised_regret",
-    "normalised_expected_regret",
-)
+NORMALISED = (False, True, "oracle", "random")
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,9 @@ class Diagnostics:
         return total
 
 
-@dataclass(frozen=True)
-class RunResults:
-    """Everything recorded about K seeds of T steps; see the methods for regret.
+@dataclass(frozen=True, repr=False)
+class RunResults(Tabled):
+    """Everything recorded about K seeds of T steps of one agent; see the methods for regret.
 
     Attributes
     ----------
@@ -112,8 +110,11 @@ class RunResults:
         r(s_t, a_t) of the state-action pairs visited, (K, T); None when the MDP is not known.
     oracle_rewards, oracle_expected
         Rewards of the oracle with noise (K, T), and its expected rewards (T,); None when the MDP is not known.
+    random_total
+        Expected total reward of the policy that takes every allowed action equally often, over T steps.
     visits, windows
-        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows.
+        Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows; where
+        that would be large, a `SparseVisits` that stands for it.
     plan_times, value_gaps
         On request: times of plans (plans,) and V*(s) - V_policy(s) at the state then occupied, (K, plans). An agent
         that decides itself when to plan does so at other times with each seed: then times are (K, plans), and a seed
@@ -131,7 +132,7 @@ class RunResults:
     expected_rewards: Floats | None
     oracle_rewards: Floats | None
     oracle_expected: Floats | None
-    visits: Floats
+    visits: Visits
     windows: Ints
     seconds: Floats
     plan_times: Ints | None = None
@@ -139,24 +140,36 @@ class RunResults:
     q_posterior: QSnapshots | None = None
     diagnostics: Diagnostics | None = None
     settings: dict[str, object] = field(default_factory=dict)
+    random_total: float | None = None
+
+    def __repr__(self) -> str:
+        size = f"{count(len(self.seeds), 'seed')} of {count(self.steps, 'step')}"
+        return f"RunResults: {self.agent} on {self.environment}, {size}\n{sentence(self.summary())}"
 
     @property
     def steps(self) -> int:
         """Number of steps T of each run."""
         return int(self.rewards.shape[1])
 
-    def regret_curve(self, *, normalised: bool = False, kind: str = "realised") -> Floats:
+    def state_visits(self) -> Floats:
+        """Visits to each state, shape (K, S); ``env.render(results.state_visits().mean(axis=0))`` draws a heatmap."""
+        return state_visits(self.visits)
+
+    def regret_curve(self, *, normalised: bool | str = False, kind: str = "realised") -> Floats:
         """Cumulative regret after each step, shape (K, T).
 
         Parameters
         ----------
         normalised
-            Divide by the oracle's expected total reward over all T steps.
+            Divide by the oracle's expected total reward over all T steps (True or "oracle"), or by how much more that
+            is than the uniformly random policy's ("random": the score).
         kind
             "realised" or "expected".
         """
         if kind not in ("realised", "expected"):
             raise InvalidOption(f"kind is '{kind}'; choose 'realised' or 'expected'.")
+        if normalised not in NORMALISED:
+            raise InvalidOption(f"normalised is {normalised!r}; choose False, True, 'oracle' (as True) or 'random'.")
         if self.oracle_rewards is None or self.oracle_expected is None or self.expected_rewards is None:
             raise NotAvailable(
                 f"regret needs the true MDP, and '{self.environment}' gives only samples; use `rewards`, or estimate "
@@ -167,23 +180,41 @@ class RunResults:
         else:
             gaps = self.oracle_expected - self.expected_rewards
         curve: Floats = np.cumsum(gaps, axis=1)
+        if normalised == "random":
+            return curve / self.random_gap()
         return curve / self.oracle_total() if normalised else curve
 
-    def regret(self, *, normalised: bool = False, kind: str = "realised") -> Floats:
+    def regret(self, *, normalised: bool | str = False, kind: str = "realised") -> Floats:
         """Total regret of every seed, shape (K,); see `regret_curve`."""
         return self.regret_curve(normalised=normalised, kind=kind)[:, -1]
 
     def oracle_total(self) -> float:
         """The oracle's expected total reward; refused when it is not positive: no ratio to it has a meaning then."""
-        if self.oracle_expected is None:
-            raise NotAvailable(f"the oracle of '{self.environment}' is not known: it gives only samples.")
-        total = float(self.oracle_expected.sum())
+        total = self._oracle_sum()
         if not total > 0:
             raise NotAvailable(
                 f"normalised regret is not defined on '{self.environment}': the oracle's expected total reward is "
-                f"{total:.6g}, not positive; use the raw regret (normalised=False)."
+                f"{total:.6g}, not positive; use the raw regret (normalised=False) or normalised='random'."
             )
         return total
+
+    def random_gap(self) -> float:
+        """How much more the oracle earns than a uniformly random policy, in expectation; refused unless positive."""
+        total = self._oracle_sum()
+        if self.random_total is None:
+            raise NotAvailable("these results do not say what a random policy earns; run again for a score.")
+        gap = total - self.random_total
+        if not gap > ROUNDING * max(abs(total), abs(self.random_total)):
+            raise NotAvailable(
+                f"the score is not defined on '{self.environment}': in {count(self.steps, 'step')} the oracle earns "
+                f"{total:.6g} and a uniformly random policy {self.random_total:.6g}, no less; use the raw regret."
+            )
+        return gap
+
+    def _oracle_sum(self) -> float:
+        if self.oracle_expected is None:
+            raise NotAvailable(f"the oracle of '{self.environment}' is not known: it gives only samples.")
+        return float(self.oracle_expected.sum())
 
     def table(self) -> pd.DataFrame:
         """One row for each seed: total reward, regrets and time. Columns that do not exist for the run are left out."""
@@ -196,39 +227,49 @@ class RunResults:
         }
         if self.oracle_rewards is not None:
             columns["oracle_reward"] = self.oracle_rewards.sum(axis=1)
-            for kind in ("realised", "expected"):
-                columns[f"{kind}_regret"] = self.regret(kind=kind)
-            try:
-                self.oracle_total()
-            except NotAvailable:
-                pass
-            else:
-                columns["normalised_regret"] = self.regret(normalised=True)
-                columns["normalised_expected_regret"] = self.regret(normalised=True, kind="expected")
+            raw = {kind: self.regret(kind=kind) for kind in ("realised", "expected")}
+            columns |= {f"{kind}_regret": values for kind, values in raw.items()}
+            oracle, gap = known(self.oracle_total), known(self.random_gap)
+            if oracle is not None:
+                columns["oracle_total"] = oracle
+                columns["normalised_regret"] = raw["realised"] / oracle
+                columns["normalised_expected_regret"] = raw["expected"] / oracle
+            if gap is not None:
+                columns["random_gap"] = gap
+                columns["score"] = raw["realised"] / gap
         columns["seconds"] = self.seconds
         return pd.DataFrame(columns)
 
-    def summary(self) -> dict[str, object]:
-        """Mean over seeds of the headline measure with a 95 % bootstrap interval, and means of all measures.
+    @property
+    def curves(self) -> pd.DataFrame:
+        """Cumulative reward and regrets of each seed at up to 200 steps; `cell` is the row of `table`."""
+        at = thinned_steps(self.steps, POINTS)
+        runs = len(self.seeds)
+        table = pd.DataFrame({"cell": np.repeat(np.arange(runs), at.size)})
+        table["environment"], table["agent"], table["steps"] = self.environment, self.agent, self.steps
+        table["seed"], table["step"] = np.repeat(self.seeds, at.size), np.tile(at, runs)
+        table["reward"] = np.cumsum(self.rewards, axis=1)[:, at - 1].reshape(-1)
+        if self.oracle_rewards is not None:
+            table["regret"] = self.regret_curve()[:, at - 1].reshape(-1)
+            table["expected_regret"] = self.regret_curve(kind="expected")[:, at - 1].reshape(-1)
+        return table
 
-        The headline measure is normalised regret where it exists, else raw regret, else reward.
+    def summary(self) -> dict[str, Any]:
+        """Mean over seeds of the headline measure with its 95 % interval (None below 3 seeds), and of all measures.
+
+        The headline measure is normalised regret where it exists, else the score, else raw regret, else reward.
         """
-        table = self.table()
-        measure = next(m for m in ("normalised_regret", "realised_regret", "reward") if m in table)
-        mean, low, high = mean_interval(table[measure].to_numpy(dtype=np.float64))
-        alone = len(self.seeds) == 1
-        means = {column: float(table[column].mean()) for column in MEASURES if column in table}
-        return {
-            "environment": self.environment,
-            "agent": self.agent,
-            "seeds": len(self.seeds),
-            "steps": self.steps,
-            "measure": measure,
-            "mean": mean,
-            # One seed says nothing about spread.
-            "low": None if alone else low,
-            "high": None if alone else high,
-            **means,
-            # The median: the first run of a process may have waited for the compiler.
-            "seconds": float(np.median(self.seconds)),
-        }
+        row = {str(name): value for name, value in summary_of(self.table()).iloc[0].to_dict().items()}
+        return row | {end: row[end] if np.isfinite(row[end]) else None for end in ("low", "high")}
+
+
+ROUNDING = 1e-9
+"""Two totals that differ by less than this share of them are the same."""
+
+
+def known(total: Callable[[], float]) -> float | None:
+    """A total, or nothing where it is refused."""
+    try:
+        return total()
+    except NotAvailable:
+        return None

@@ -1,4 +1,4 @@
-"""Run one agent on one environment for many seeds.
+"""Run agents on one environment for many seeds.
 
 A run is a function of (environment, agent, settings, seed): nothing else enters, and what is recorded does not change
 it. Environments with a table run on the compiled simulator; a Gymnasium environment without one is stepped live.
@@ -7,14 +7,14 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, overload
 
 import numpy as np
 
+from steering import _memory
 from steering._checks import whole
 from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
@@ -22,11 +22,13 @@ from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Simulator
+from steering.runs.comparison import Comparison
 from steering.runs.loop import Watcher, simulate, step_by_step
 from steering.runs.oracle import world_of
 from steering.runs.recording import Recorder, Wanted, collect
 from steering.runs.results import RunResults
 from steering.runs.seeds import checked_seeds, environment_streams, stream
+from steering.runs.visits import count_visits, stack_visits
 
 Progress = Callable[[int, int], None]
 
@@ -34,9 +36,17 @@ BYTES_PER_STEP = 56
 """What a run keeps of each step: states, actions, rewards and what the oracle gets."""
 
 
+@overload
+def run(env: Any, agent: str | Agent, **settings: Any) -> RunResults: ...
+
+
+@overload
+def run(env: Any, agent: Sequence[str | Agent], **settings: Any) -> Comparison: ...
+
+
 def run(
     env: Any,
-    agent: str | Agent,
+    agent: str | Agent | Sequence[str | Agent],
     *,
     steps: int = 5000,
     seeds: int | Iterable[int] = 10,
@@ -45,8 +55,8 @@ def run(
     snapshots: int = 20,
     progress: Progress | None = None,
     **options: Any,
-) -> RunResults:
-    """Run an agent on an environment, once for each seed.
+) -> RunResults | Comparison:
+    """Run an agent on an environment, once for each seed; or several, to compare them.
 
     Parameters
     ----------
@@ -54,7 +64,7 @@ def run(
         Anything `make_env` takes: text such as ``"deepsea:15"``, a `TabularMDP`, an `Environment`, a Gymnasium
         environment.
     agent
-        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent.
+        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent; or a list of them, which meet the same noise.
     steps
         Number of steps T of each run.
     seeds
@@ -67,39 +77,57 @@ def run(
     snapshots
         Number of beliefs about Q to keep with ``record="q_posterior"``.
     progress
-        Called as progress(finished seeds, all seeds).
+        Called as progress(finished runs, all runs).
     options
-        Options of the agent, as for `make_agent`.
+        Options of the agent, or of every one of the list, as for `make_agent`.
 
     Returns
     -------
     RunResults
+        Or, for a list of agents, a `Comparison`. Both have `table`, `summary` and `plot`.
 
     Examples
     --------
     >>> results = run("deepsea:4", "psrl", steps=200, seeds=3)
     >>> results.regret_curve().shape
     (3, 200)
+    >>> run("deepsea:4", ["psrl", "ids"], steps=200, seeds=3).agents
+    ('psrl', 'ids')
     """
-    runs = Runs(
-        env, agent, steps=steps, seeds=seeds, windows=windows, record=record, snapshots=snapshots, **options
-    )  # fmt: skip
+    environment, chosen = make_env(env), checked_seeds(seeds)
+    several = isinstance(agent, Sequence) and not isinstance(agent, str)
+    learners = [make_agent(one, **options) for one in cast("Sequence[str | Agent]", agent if several else [agent])]
+    refuse_twice(learners)
+    refuse_too_long(steps, len(learners) * len(chosen))
+    given: dict[str, Any] = {"steps": steps, "windows": windows, "record": record, "snapshots": snapshots}
+    parts = [Runs(environment, learner, seeds=chosen, **given) for learner in learners]
     try:
-        for done, _ in enumerate(runs, start=1):
+        for done, _ in enumerate(itertools.chain.from_iterable(parts), start=1):
             if progress is not None:
-                progress(done, len(runs.seeds))
+                progress(done, len(parts) * len(chosen))
     except KeyboardInterrupt:
-        if not runs.finished:
+        finished = [one.results() for one in parts if one.finished]
+        if not finished:
             raise
-        raise Interrupted(runs.results()) from None
-    return runs.results()
+        raise Interrupted(Comparison(finished) if several else finished[0]) from None
+    return Comparison([one.results() for one in parts]) if several else parts[0].results()
+
+
+def refuse_twice(learners: Sequence[Agent]) -> None:
+    """Refuse to compare an agent with itself, before anything is run."""
+    names = [describe_agent(learner) for learner in learners]
+    if not names:
+        raise InvalidOption("a comparison needs at least one agent.")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InvalidOption(f"agent '{name}' is given twice; runs with the same seeds are identical, so keep one.")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `run`; `results` holds the seeds that were finished."""
+    """Ctrl-C during `run`; `results` holds what was finished: some seeds, in a comparison of some agents."""
 
-    def __init__(self, results: RunResults) -> None:
-        super().__init__(f"{len(results.seeds)} seeds were finished")
+    def __init__(self, results: Any) -> None:
+        super().__init__("what was finished is in `results`")
         self.results = results
 
 
@@ -111,7 +139,7 @@ class OneRun:
     rewards: Floats
     expected: Floats | None
     oracle: Floats | None
-    visits: Floats
+    visits: Any
     seconds: float
     recorder: Recorder | None
 
@@ -186,7 +214,7 @@ class Runs:
             states, actions, rewards = simulator.states, simulator.actions, simulator.rewards
             expected = environment.mdp.rewards[states, actions]
             oracle = self.world.oracle_rewards(self.steps, environment_streams(seed))
-        visits = _count_visits(states, actions, self.edges, environment)
+        visits = count_visits(states, actions, self.edges, (environment.n_states, environment.n_actions))
         return OneRun(seed, rewards, expected, oracle, visits, time.perf_counter() - began, recorder)
 
     def results(self) -> RunResults:
@@ -204,7 +232,8 @@ class Runs:
             expected_rewards=np.array([one.expected for one in runs]) if known else None,
             oracle_rewards=np.array([one.oracle for one in runs]) if known else None,
             oracle_expected=self.oracle.expected if self.oracle is not None else None,
-            visits=np.array([one.visits for one in runs]),
+            random_total=self.oracle.random_total if self.oracle is not None else None,
+            visits=stack_visits([one.visits for one in runs], len(self.edges) - 1, environment.mask.shape),
             windows=self.edges,
             seconds=np.array([one.seconds for one in runs]),
             settings={
@@ -239,19 +268,7 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
         live.close()
 
 
-def _count_visits(states: Ints, actions: Ints, edges: Ints, environment: Environment) -> Floats:
-    cells = states * environment.n_actions + actions
-    size = environment.n_states * environment.n_actions
-    counts = [np.bincount(cells[low:high], minlength=size) for low, high in itertools.pairwise(edges)]
-    return np.array(counts, dtype=np.float64).reshape(-1, environment.n_states, environment.n_actions)
-
-
 def refuse_too_long(steps: int, runs: int) -> None:
     """Refuse records that this machine cannot hold, before hours are spent on them."""
     needed = BYTES_PER_STEP * steps * runs
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise InvalidOption(
-            f"{steps} steps x {runs} runs take {needed / 1e9:,.0f} GB to keep, and this machine has "
-            f"{memory / 1e9:,.0f} GB; use fewer steps or runs."
-        )
+    _memory.require(needed, f"keeping {steps} steps x {runs} runs", "use fewer steps or runs")

@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steering import _html
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.stein.checks import as_counts, as_generator, as_pmf, as_whole, enough_samples
@@ -66,6 +67,16 @@ class FitTest:
     replicates: Floats = field(repr=False)
     rows: Floats | None = field(default=None, repr=False)
     rows_corrected: Floats | None = field(default=None, repr=False)
+
+    def _repr_html_(self) -> str:
+        values: dict[str, object] = {
+            "statistic": self.statistic,
+            "p-value": self.p_value,
+            "method": f"{self.method}, {self.draws} draws",
+        }
+        if self.rows_corrected is not None:
+            values["rows below 0.05 (Holm)"] = int((self.rows_corrected < 0.05).sum())
+        return _html.table("Test of fit", values)
 
 
 def goodness_of_fit(

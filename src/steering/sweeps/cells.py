@@ -30,7 +30,7 @@ from steering.envs import Environment
 from steering.errors import InvalidOption
 from steering.mdp.tabular import SMALL_ENTRIES
 from steering.sweeps.store.plans import Seeds, canonical
-from steering.sweeps.store.schema import KEY_BYTES, SCHEMA_VERSION
+from steering.sweeps.store.schema import KEY_BYTES, KEY_SCHEMA
 
 ADDED = {"replan": "every"}
 """Options that came later, with the value that means what was done before: it is not in keys, which stay valid."""
@@ -99,7 +99,7 @@ def configuration(
     `code` is that of an agent that is not the package's; without any such code there is no entry for it.
     """
     config: dict[str, Any] = {
-        "schema": SCHEMA_VERSION,
+        "schema": KEY_SCHEMA,
         "revision": REVISION,
         **environment,
         "agent": describe_agent(agent),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,6 +13,7 @@ from steering.errors import NotAvailable
 from steering.runs import style
 from steering.runs.drawing import new_figure
 from steering.runs.statistics import performance_profile
+from steering.runs.tables import UNITS
 from steering.sweeps.store.load import Results
 from steering.sweeps.summary import MEASURES, scores_of
 
@@ -21,7 +24,7 @@ def data(results: Results) -> pd.DataFrame:
     """Tidy table: agent, tau, share, low, high, over the environments that all agents ran."""
     scores = scores_of(results)
     tasks = scores.shared
-    if not tasks or (len(tasks) > 1 and scores.measure != "normalised_regret"):
+    if not tasks or (len(tasks) > 1 and scores.measure not in UNITS):
         raise NotAvailable("a profile needs environments with seeds that all agents finished, in one unit.")
     final = scores.common["final"].to_numpy(dtype=np.float64)
     taus = np.linspace(final.min(), final.max(), POINTS)
@@ -40,7 +43,9 @@ def draw(axes: Axes, table: pd.DataFrame) -> None:
     for agent, (colour, line) in style.looks(agents).items():
         rows = table[table["agent"] == agent]
         axes.step(rows["tau"], rows["share"], where="post", color=colour, linestyle=line, label=style.label(agent))
-        axes.fill_between(rows["tau"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0, step="post")
+        band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
+        if rows["low"].notna().any():
+            axes.fill_between(rows["tau"], rows["low"], rows["high"], step="post", **band)
     axes.set_xlabel(f"tau: {MEASURES[table.attrs['measure']]}")
     axes.set_ylabel("share of runs with a score of at most tau")
     axes.set_ylim(-0.02, 1.02)

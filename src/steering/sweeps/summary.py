@@ -1,13 +1,15 @@
 """Summaries of a results directory: what each agent reached, with intervals, and who beats whom.
 
-Three tables. *By environment*: mean and interquartile mean of the final score and mean of the area under the curve
-(mean height of the cumulative score over time), with 95 % bootstrap intervals over seeds. *Overall*: the same pooled
-over all environments, with the stratified bootstrap. *Improvement*: for each pair of agents the paired probability
-that a run of the first has a lower score than the run of the second with the same seed. The last two compare agents,
-so they take only seeds of an environment that every agent finished; notes say what that leaves out.
+Three tables. *By environment*: mean and interquartile mean of the final measure and mean of the area under the curve
+(mean height of the cumulative measure over time), with the 95 % intervals of `runs.statistics`, and beside them the
+mean score and the share of failed runs. *Overall*: the same pooled over all environments, which are strata.
+*Improvement*: for each pair of agents the paired probability that a run of the first has a lower measure than the run
+of the second with the same seed, with a bootstrap interval. The last two compare agents, so they take only seeds of an
+environment that every agent finished; notes say what that leaves out.
 
-The score is normalised regret where every cell has it, else regret, else (environments that give only samples) the
-negative reward, so that lower is always better; `measure` says which.
+The measure is normalised regret where every cell has it, else the score (regret / what the oracle earns more than a
+random policy), else regret, else (environments that give only samples) the negative reward, so that lower is always
+better; `measure` says which.
 """
 
 from __future__ import annotations
@@ -24,25 +26,25 @@ from steering._types import Floats
 from steering.errors import NotAvailable
 from steering.runs.statistics import (
     area_under_curve,
-    interquartile_mean,
-    pooled_mean,
+    interquartile_interval,
+    pooled_interval,
     probability_of_improvement,
-    stratified_interval,
 )
+from steering.runs.tables import FAILED, UNITS
+from steering.runs.tables import MEASURES as RUN_MEASURES
 from steering.sweeps.store.load import Results
 from steering.sweeps.store.selection import select
 
-MEASURES = {
-    "normalised_regret": "cumulative regret / oracle's total reward",
-    "realised_regret": "cumulative regret (reward units)",
-    "negative_reward": "- cumulative reward",
-}
+MEASURES = {name: text for name, text in RUN_MEASURES.items() if name != "reward"}
+MEASURES["negative_reward"] = "- cumulative reward"
+INTERVALS = "Intervals: 95 % for means, 95 % bootstrap for probabilities; failed: score above 0.5"
 MAX_PAIRS = 200
+COLUMNS = ("final", "area", "score")
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Score of every cell: columns task, agent, seed, final, area; lower is better."""
+    """Measure of every cell: columns task, agent, seed, final, area (lower is better), score."""
 
     measure: str
     table: pd.DataFrame
@@ -76,7 +78,7 @@ class Summary:
 
     def markdown(self) -> str:
         """All of it as Markdown."""
-        parts = [f"# Summary\n\nScore: {MEASURES[self.measure]}; lower is better. Intervals: 95 % bootstrap.\n"]
+        parts = [f"# Summary\n\nMeasure: {MEASURES[self.measure]}; lower is better. {INTERVALS}.\n"]
         for title, table in self._tables():
             parts.append(f"## {title}\n\n{markdown_table(table)}\n")
         parts.extend(f"Note: {note}\n" for note in self.notes)
@@ -107,10 +109,15 @@ def summarise(results: Results) -> Summary:
         notes.append(f"the table of improvement has the first {MAX_PAIRS} of {pairs} pairs of agents.")
     overall, improvement = pd.DataFrame(), pd.DataFrame()
     if scores.shared:
-        overall = _overall(scores) if len(scores.tasks) > 1 and scores.measure == "normalised_regret" else overall
+        overall = _overall(scores) if len(scores.tasks) > 1 and scores.measure in UNITS else overall
         improvement = _improvement(scores)
-    if len(scores.tasks) > 1 and scores.measure != "normalised_regret":
-        notes.append("scores of different environments have no common unit, so they are not pooled.")
+    if len(scores.tasks) > 1 and scores.measure not in UNITS:
+        notes.append("numbers of different environments have no common unit, so they are not pooled.")
+    if scores.measure != "negative_reward" and scores.table["score"].isna().any():
+        notes.append(
+            "a score needs an oracle that earns more than a random policy, and cells computed by this version; it is "
+            "not known where the table has none."
+        )
     if results.problems:
         notes.append(f"{len(results.problems)} file(s) are not whole shards and were not read.")
     return Summary(scores.measure, _by_environment(scores), overall, improvement, notes)
@@ -122,16 +129,23 @@ def scores_of(results: Results) -> Scores:
         raise NotAvailable(f"{results.directory} has no finished cells yet.")
     chosen = select(results)
     finals = chosen.finals
-    measure = next(m for m in (*list(MEASURES)[:2], "negative_reward") if m not in finals or finals[m].notna().all())
+    measure = next(m for m in MEASURES if m not in finals or finals[m].notna().all())
     curve = "reward" if measure == "negative_reward" else "regret"
     final = -finals["reward"] if measure == "negative_reward" else finals[measure]
     areas = _areas(results.curves, curve, finals.index) * (-1 if measure == "negative_reward" else 1)
-    if measure == "normalised_regret":
-        areas = areas / finals["oracle_total"].to_numpy()
+    if measure in UNITS:
+        areas = areas / finals[UNITS[measure]].to_numpy()
     several = finals.groupby("environment")["steps"].nunique().max() > 1
     task = finals["environment"] + (", " + finals["steps"].astype(str) + " steps" if several else "")
     table = pd.DataFrame(
-        {"task": task, "agent": finals["agent"], "seed": finals["seed"], "final": final, "area": areas}
+        {
+            "task": task,
+            "agent": finals["agent"],
+            "seed": finals["seed"],
+            "final": final,
+            "area": areas,
+            "score": finals["score"],
+        }
     ).reset_index(drop=True)
     tasks, agents = list(dict.fromkeys(table["task"])), list(dict.fromkeys(table["agent"]))
     common = table[table.groupby(["task", "seed"])["agent"].transform("size") == len(agents)]
@@ -167,27 +181,30 @@ def _areas(curves: pd.DataFrame, column: str, cells: pd.Index) -> Floats:
 def _by_environment(scores: Scores) -> pd.DataFrame:
     rows = []
     for (task, agent), part in scores.table.groupby(["task", "agent"], sort=False):
-        final, area = ({"": part[c].to_numpy(dtype=np.float64)} for c in ("final", "area"))
-        rows.append({"environment": task, "agent": agent, "seeds": len(part), **_columns(final, area)})
+        columns = ({"": part[c].to_numpy(dtype=np.float64)} for c in COLUMNS)
+        rows.append({"environment": task, "agent": agent, "seeds": len(part), **_columns(*columns)})
     return pd.DataFrame(rows)
 
 
 def _overall(scores: Scores) -> pd.DataFrame:
     rows = []
     for agent in scores.agents:
-        final, area = (scores.strata(agent, column) for column in ("final", "area"))
-        rows.append({"agent": agent, "environments": len(scores.shared), **_columns(final, area)})
+        columns = (scores.strata(agent, column) for column in COLUMNS)
+        rows.append({"agent": agent, "environments": len(scores.shared), **_columns(*columns)})
     return pd.DataFrame(rows)
 
 
-def _columns(final: dict[str, Floats], area: dict[str, Floats]) -> dict[str, float]:
+def _columns(final: dict[str, Floats], area: dict[str, Floats], score: dict[str, Floats]) -> dict[str, float]:
     values: dict[str, float] = {}
-    for name, strata, statistic in (
-        ("mean", final, pooled_mean),
-        ("iqm", final, interquartile_mean),
-        ("area", area, pooled_mean),
+    for name, strata, interval in (
+        ("mean", final, pooled_interval),
+        ("iqm", final, interquartile_interval),
+        ("area", area, pooled_interval),
     ):
-        values[name], values[f"{name}_low"], values[f"{name}_high"] = stratified_interval(strata, statistic)
+        values[name], values[f"{name}_low"], values[f"{name}_high"] = interval(strata)
+    pooled = np.concatenate(list(score.values()))
+    values["score"] = float(pooled.mean())
+    values["failed"] = float((pooled > FAILED).mean()) if np.isfinite(pooled).all() else np.nan
     return values
 
 
@@ -209,4 +226,6 @@ def markdown_table(table: pd.DataFrame) -> str:
 
 
 def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")
+    if isinstance(value, float):
+        return f"{value:.4g}" if np.isfinite(value) else "-"
+    return str(value).replace("|", "\\|")

@@ -10,8 +10,9 @@ import pytest
 import steering
 from steering.errors import InvalidOption
 from steering.mdp import io
+from steering.runs import figure
 from steering.runs.statistics import area_under_curve
-from steering.sweeps import curves, profiles
+from steering.sweeps import profiles
 from steering.sweeps.store import schema
 from steering.sweeps.store.directory import Store
 from steering.sweeps.store.plans import configuration_id, read_plan, with_plan
@@ -84,7 +85,7 @@ def test_scores_without_an_oracle_are_negative_rewards_and_so_are_their_areas(tm
 
 def test_curves_are_normalised_and_end_at_the_final_scores(tmp_path):
     directory = put(tmp_path / "a", {"one": {0: [0, 4], 1: [4, 4]}}, oracle=4.0)
-    table = curves.data(steering.load(directory))
+    table = figure.data(steering.load(directory))
     assert table.attrs["measure"] == "normalised_regret"
     assert table["mean"].tolist() == [0.25, 0.25]
     assert table["seeds"].tolist() == [2, 2]
@@ -105,22 +106,22 @@ def test_a_file_that_changed_is_not_mixed_with_what_it_was(tmp_path, monkeypatch
     assert len(chosen.finals) == 3
     assert "8 cell(s) are left out" in chosen.notes[0]
     assert summarise(results).by_environment["seeds"].tolist() == [3]
-    assert curves.data(results)["seeds"].unique().tolist() == [3]
+    assert figure.data(results)["seeds"].unique().tolist() == [3]
     assert write_tensorboard(results, "runs") == 3
 
 
 def test_runs_recorded_twice_count_once(store):
-    before = curves.data(steering.load(store))
+    before = figure.data(steering.load(store))
     steering.sweep({**SWEEP, "record": {"points": 7}}, store, workers=0)
     results = steering.load(store)
     assert len(results.finals) == 16
-    table = curves.data(results)
+    table = figure.data(results)
     assert table["seeds"].unique().tolist() == [4]
     assert len(table) == 2 * 7
     ends = [t.groupby("agent").last()[["mean", "low", "high"]].to_numpy() for t in (before, table)]
     np.testing.assert_allclose(ends[0], ends[1])
     steering.sweep(SWEEP, store, workers=0)  # asked for again: nothing to run, but now it is the newest
-    assert len(curves.data(steering.load(store))) == len(before)
+    assert len(figure.data(steering.load(store))) == len(before)
 
 
 def test_without_a_plan_the_configuration_with_more_seeds_counts(tmp_path):

@@ -148,7 +148,9 @@ def test_summary_of_known_scores(results):
     for _, row in summary.by_environment.iterrows():
         mine = finals[(finals["environment"] == row["environment"]) & (finals["agent"] == row["agent"])]
         assert row["mean"] == pytest.approx(mine["normalised_regret"].mean())
-        assert row["mean_low"] <= row["mean"] <= row["mean_high"]
+        assert np.isnan([row["mean_low"], row["mean_high"]]).all() == (len(mine) < 3)
+        assert row["score"] == pytest.approx(mine["score"].mean())
+        assert row["failed"] == (mine["score"] > 0.5).mean()
     assert summary.overall.empty  # no environment was run by all three agents
     assert "without a seed that every agent finished" in summary.notes[0]
     curve = steering.run("deepsea:4", "steering", steps=40, seeds=[1, 3]).regret_curve(normalised=True)
@@ -157,12 +159,17 @@ def test_summary_of_known_scores(results):
     assert row["area"] == pytest.approx(area)
 
 
-def test_environments_without_regret_are_scored_by_reward(tmp_path):
+def test_environments_with_costs_have_a_score(tmp_path):
     wanted = {"environments": ["gym:CliffWalking-v1"], "agents": ["q_learning"], "steps": 30, "seeds": 2}
     steering.sweep(wanted, tmp_path, workers=0)
     summary = summarise(steering.load(tmp_path))
-    assert summary.measure in ("realised_regret", "negative_reward")
+    run = steering.run("gym:CliffWalking-v1", "q_learning", steps=30, seeds=2)
+    assert summary.measure == "score"
     assert "normalised" not in summary.markdown()
+    assert summary.by_environment["score"].tolist() == [pytest.approx(run.regret(normalised="random").mean())]
+    results = steering.load(tmp_path)
+    assert results.finals["score"].tolist() == pytest.approx(run.regret(normalised="random"))
+    assert results.finals["normalised_regret"].isna().all()
 
 
 def test_an_empty_store_has_nothing_to_say(tmp_path):

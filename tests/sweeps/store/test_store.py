@@ -16,6 +16,7 @@ from store_helpers import fill, shard
 
 import steering
 from steering.errors import DiskFull, Unreachable
+from steering.runs.tables import thinned_steps
 from steering.sweeps.store import schema
 from steering.sweeps.store.directory import Store, StoreError
 from steering.sweeps.store.load import ProblemWarning
@@ -213,16 +214,49 @@ def test_a_shard_that_cannot_be_read_now_is_not_moved_away(tmp_path, monkeypatch
 def test_a_shard_of_a_newer_schema_is_not_moved_away(tmp_path, monkeypatch):
     store, keys = fill(tmp_path, 4, 1)
     with monkeypatch.context() as patch:
-        patch.setitem(schema.METADATA, b"steering_schema", b"2")
+        patch.setitem(schema.METADATA, b"steering_schema", b"3")
         content, _ = shard([99])
     store.write(content, 1)
     wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
-    with pytest.raises(StoreError, match=r"schema version b'2'"):
+    with pytest.raises(StoreError, match=r"schema version b'3'"):
         steering.sweep(wanted, tmp_path, workers=0)
     assert len(list(store.shards.iterdir())) == 2
     with pytest.warns(ProblemWarning) as caught:
         assert len(steering.load(tmp_path).finals) == len(keys)
     assert "Start the sweep again" not in str(caught[0].message)
+
+
+def old_shard(cells):
+    """A shard as version 1 of the schema wrote it: without the column that scores need."""
+    content, keys = shard(cells)
+    rows = schema.read_rows(content).drop_columns(["random_gap"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "SCHEMA", rows.schema)
+        patch.setitem(schema.METADATA, b"steering_schema", b"1")
+        return schema.to_bytes(rows), keys
+
+
+def test_shards_of_the_first_schema_are_read_without_a_score(tmp_path):
+    store, keys = fill(tmp_path, 4, 1)
+    content, old = old_shard([10, 11])
+    store.write(content, 2)
+    assert store.scan().keys == {*keys, *old}
+    finals = steering.load(tmp_path).finals
+    assert finals["score"].isna().tolist() == [False] * 4 + [True] * 2
+    assert finals["normalised_regret"].notna().all()
+    assert schema.read_rows(content, ["seed", "random_gap"]).column("random_gap").null_count == 2
+    summary = steering.load(tmp_path).summary()
+    assert np.isnan(summary["score"].iloc[0])
+    assert summary["mean"].notna().all()
+
+
+def test_a_column_in_the_wrong_version_is_refused(tmp_path):
+    content, _ = shard([1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(schema.METADATA, b"steering_schema", b"1")
+        content = schema.to_bytes(schema.read_rows(content))
+    with pytest.raises(schema.BadShard, match="columns are not those"):
+        schema.read_rows(content)
 
 
 def test_a_directory_that_is_gone_is_told_in_a_sentence(tmp_path):
@@ -313,7 +347,7 @@ def test_bytes_and_rows_round_trip():
 
 @pytest.mark.parametrize(("steps", "points"), [(1, 2), (5, 2), (5, 5), (5, 100), (1000, 7), (999, 200)])
 def test_thinned_steps_are_even_and_end_at_the_last(steps, points):
-    at = schema.thinned_steps(steps, points)
+    at = thinned_steps(steps, points)
     assert at[-1] == steps
     assert len(at) == min(points, steps)
     if len(at) > 1:

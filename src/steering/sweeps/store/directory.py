@@ -87,6 +87,9 @@ class Scan:
 class Store:
     """One results directory; see the module's docstring for layout and guarantees."""
 
+    def __repr__(self) -> str:
+        return f"Store: {self.directory}"
+
     def __init__(self, directory: str | os.PathLike[str], *, create: bool = False) -> None:
         self.directory = Path(directory)
         if create:

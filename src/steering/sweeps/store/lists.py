@@ -14,7 +14,7 @@ from steering._types import Ints
 from steering.sweeps.store.schema import LISTS, BadShard
 
 ORDER = ("environment", "agent", "steps", "seed")
-NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total")
+NULLABLE = ("oracle_reward", "realised_regret", "expected_regret", "oracle_total", "random_gap")
 MAX_ROWS = 1 << 29
 """Most rows of a long table; beyond, read one environment or agent at a time."""
 

@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from steering._files import write_atomically
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import InvalidOption, NotAvailable, SteeringError
+from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store import lists
 from steering.sweeps.store.directory import UNREADABLE, Store, Unreadable, reason_of
 from steering.sweeps.store.lists import MAX_ROWS, NULLABLE, ORDER
@@ -58,8 +59,8 @@ def load(
     return Results(Store(directory), environment, agent)
 
 
-class Results:
-    """Tables of a results directory; see the module's docstring.
+class Results(Tabled):
+    """Tables of a results directory; see the module's docstring. `table`, `summary` and `plot` are as those of a run.
 
     Attributes
     ----------
@@ -76,6 +77,30 @@ class Results:
             if texts is not None:
                 self._keep[column] = [texts] if isinstance(texts, str) else list(texts)
         self._cells: dict[bytes, int] | None = None
+
+    def __repr__(self) -> str:
+        try:
+            finals = self.finals
+        except SteeringError as error:
+            return f"Results: {self.directory} ({error})"
+        parts = (count(finals[name].nunique(), name) for name in ("environment", "agent"))
+        return f"Results: {self.directory}, {count(len(finals), 'run')} ({', '.join(parts)})"
+
+    def table(self) -> pd.DataFrame:
+        """Rows of `finals` that count in comparisons: of each environment, agent and steps those of one configuration.
+
+        See `selection` for which; `steering.sweeps.summary.summarise` says what is left out.
+        """
+        from steering.sweeps.store.selection import select
+
+        return select(self).finals
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each environment and agent: mean of the headline measure with its 95 % interval, score, failed.
+
+        More, such as probabilities of improvement, is in `steering.sweeps.summary.summarise`.
+        """
+        return summary_of(self.table())
 
     def keeps(self, environment: str, agent: str) -> bool:
         """Whether cells of this environment and agent are among those asked for."""
@@ -117,6 +142,7 @@ class Results:
             table[name] = table[name].astype(np.float64)
         table["normalised_regret"] = table["realised_regret"] / table["oracle_total"]
         table["normalised_expected_regret"] = table["expected_regret"] / table["oracle_total"]
+        table["score"] = table["realised_regret"] / table["random_gap"]
         last = ("code", "configuration", "key")
         return table[[*ORDER, *(name for name in table if name not in (*ORDER, *last)), *last]]
 

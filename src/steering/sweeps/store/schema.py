@@ -5,8 +5,8 @@ points, visits, diagnostics and the posterior of Q where they were recorded. One
 one piece: it is in a whole shard or it is nowhere.
 
 The file carries `SCHEMA_VERSION` and the package version in its metadata and nothing else that a reader would act on;
-`read_pieces` refuses every file whose columns and types are not exactly those of `SCHEMA`, and every file that claims
-more than it may hold, before any data is unpacked.
+`read_pieces` refuses every file whose columns and types are not exactly those of its version, and every file that
+claims more than it may hold, before any data is unpacked.
 
 One bound, `PIECE_BYTES`, holds for what is written in one shard, merged into one and unpacked at once, so that every
 shard that is written is also read. A larger shard, which older versions left behind, is read in pieces.
@@ -25,12 +25,21 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from steering._version import __version__
-from steering.errors import NotAvailable, SteeringError
-from steering.runs.results import RunResults
+from steering.errors import SteeringError
+from steering.runs.results import RunResults, known
+from steering.runs.tables import thinned_steps
 from steering.sweeps.store.footer import Claims, read_claims
 from steering.sweeps.store.pages import row_bytes
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version of the files that are written; those of older versions are read, without what they do not have."""
+
+KEY_SCHEMA = 1
+"""What the key of a cell says about its row; raised only when older rows are not good enough any more."""
+
+ADDED = {"random_gap": 2}
+"""Columns that shards have from a version on; the rows of older ones hold nothing there."""
+
 KEY_BYTES = 16
 
 MAX_SHARD_BYTES = 1 << 30
@@ -81,6 +90,7 @@ FINALS = (
     "realised_regret",
     "expected_regret",
     "oracle_total",
+    "random_gap",
 )
 
 SCHEMA = pa.schema(
@@ -95,6 +105,7 @@ SCHEMA = pa.schema(
         ("realised_regret", pa.float64()),
         ("expected_regret", pa.float64()),
         ("oracle_total", pa.float64()),
+        ("random_gap", pa.float64()),
         ("config", pa.string()),
         ("version", pa.string()),
         ("seconds", pa.float64()),
@@ -102,7 +113,7 @@ SCHEMA = pa.schema(
     ]
 )
 LEAVES = [f"{name}.list.element" if name in LISTS else name for name in SCHEMA.names]
-"""Paths of the columns in a file."""
+"""Paths of the columns in a file of this version."""
 
 METADATA = {b"steering_schema": str(SCHEMA_VERSION).encode()}
 
@@ -117,13 +128,6 @@ class TooLarge(SteeringError):
 
 class OtherSchema(BadShard):
     """A file is a shard of another version of this schema, as far as can be told."""
-
-
-def thinned_steps(steps: int, points: int) -> NDArray[np.int64]:
-    """Steps (1, ..., T) at which curves are kept: up to `points` of them, evenly spaced, the last always T."""
-    at = np.linspace(1, steps, min(points, steps)).round().astype(np.int64)
-    at[-1] = steps
-    return np.unique(at)
 
 
 def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int) -> pa.Table:
@@ -152,7 +156,8 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
     columns["reward"] = results.rewards.sum(axis=1)
     for name in ("oracle_reward", "realised_regret", "expected_regret"):
         columns[name] = [None] * n
-    columns["oracle_total"] = [_oracle_total(results)] * n
+    columns["oracle_total"] = [known(results.oracle_total)] * n
+    columns["random_gap"] = [known(results.random_gap)] * n
     lists: dict[str, Any] = dict.fromkeys(LISTS)
     lists["curve_step"] = _repeated(at, n)
     lists["curve_reward"] = np.cumsum(results.rewards, axis=1)[:, at - 1]
@@ -196,14 +201,6 @@ def _texts(results: RunResults, config: str) -> dict[str, str]:
 
 def _column(values: Any, kind: pa.DataType) -> pa.Array:
     return values if isinstance(values, pa.Array) else pa.array(values, kind)
-
-
-def _oracle_total(results: RunResults) -> float | None:
-    """The oracle's expected total reward where normalised regret exists, else nothing."""
-    try:
-        return results.oracle_total()
-    except NotAvailable:
-        return None
 
 
 def _diagnostics(results: RunResults, n: int) -> dict[str, Any]:
@@ -303,7 +300,8 @@ def read_rows(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
 def size_of(content: bytes) -> int:
     """Bytes that a shard takes unpacked, as it claims."""
     try:
-        return _check_claims(content).size(LEAVES)
+        claims = _check_claims(content)
+        return claims.size(claims.columns)
     except ValueError as error:
         raise BadShard(str(error)) from None
 
@@ -312,14 +310,15 @@ def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterato
     """Rows of a shard, all columns or some, as tables of which none takes more than `PIECE_BYTES` and a row."""
     try:
         claims = _check_claims(content)
-        names = SCHEMA.names if columns is None else list(columns)
-        leaves = [leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if name in names]
-        wanted = pa.schema([SCHEMA.field(name) for name in names])
+        wanted = SCHEMA if columns is None else pa.schema([SCHEMA.field(name) for name in columns])
+        leaves = {name: leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if leaf in claims.columns}
+        names = [name for name in wanted.names if name in leaves]
+        own = [leaves[name] for name in names]
         file = pq.ParquetFile(pa.BufferReader(content))
-        if claims.size(leaves) <= PIECE_BYTES:
+        if claims.size(own) <= PIECE_BYTES:
             yield _checked(file.read(columns=names, use_threads=False), wanted)
             return
-        for group, count in enumerate(_rows_at_once(content, claims, leaves)):
+        for group, count in enumerate(_rows_at_once(content, claims, own)):
             for batch in file.iter_batches(count, row_groups=[group], columns=names, use_threads=False):
                 yield _checked(pa.Table.from_batches([batch]), wanted)
     except (BadShard, MemoryError):
@@ -329,6 +328,9 @@ def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterato
 
 
 def _checked(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """The table in the columns that were asked for; what its version of the schema does not have is not known."""
+    for name in set(wanted.names) - set(table.column_names):
+        table = table.append_column(name, pa.nulls(table.num_rows, wanted.field(name).type))
     table = table.select(wanted.names).cast(wanted)
     table.validate(full=True)
     return table
@@ -339,7 +341,7 @@ def _rows_at_once(content: bytes, claims: Claims, leaves: Sequence[str]) -> list
     counts = []
     for group, rows in enumerate(claims.groups):
         sizes = np.zeros(rows)
-        for chunk in claims.chunks[group * len(LEAVES) : (group + 1) * len(LEAVES)]:
+        for chunk in claims.chunks[group * len(claims.columns) : (group + 1) * len(claims.columns)]:
             if chunk.column in leaves:
                 name = chunk.column.partition(".")[0]
                 text = name in TEXTS or LISTS.get(name) == pa.string()
@@ -359,18 +361,20 @@ def _check_claims(content: bytes) -> Claims:
     if len(content) > MAX_SHARD_BYTES:
         raise BadShard(f"it has {len(content)} bytes, above the limit of {MAX_SHARD_BYTES}")
     claims = read_claims(content)
-    version = claims.metadata.get(b"steering_schema")
-    if version is None:
+    said = claims.metadata.get(b"steering_schema")
+    if said is None:
         raise BadShard("it was not written by this package")
-    if version != METADATA[b"steering_schema"]:
-        raise OtherSchema(f"it has schema version {version[:20]!r}, and this package reads {SCHEMA_VERSION}")
+    version = next((one for one in range(1, SCHEMA_VERSION + 1) if said == str(one).encode()), None)
+    if version is None:
+        raise OtherSchema(f"it has schema version {said[:20]!r}, and this package reads 1 to {SCHEMA_VERSION}")
     if set(claims.metadata) != {b"steering_schema", b"steering_version"}:
         raise BadShard("its metadata has entries that a shard does not have")
-    if claims.columns != LEAVES or [chunk.column for chunk in claims.chunks] != LEAVES * len(claims.groups):
+    own = [leaf for name, leaf in zip(SCHEMA.names, LEAVES, strict=True) if ADDED.get(name, 1) <= version]
+    if claims.columns != own or [chunk.column for chunk in claims.chunks] != own * len(claims.groups):
         raise BadShard("its columns are not those of a shard")
     if not 0 < claims.rows <= MAX_SHARD_ROWS:
         raise BadShard(f"it claims {claims.rows} rows")
-    unpacked = claims.size(LEAVES)
+    unpacked = claims.size(own)
     if unpacked > MAX_UNPACKED_BYTES:
         raise BadShard(f"it claims {unpacked} bytes unpacked, above the limit of {MAX_UNPACKED_BYTES}")
     return claims

@@ -91,7 +91,7 @@ def bound_line(table: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
 def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """Over episodes, and the scans."""
     size = f"{scale.name}: {scale.mdps} MDPs, {scale.episodes} episodes"
-    over = "95 % bootstrap interval over MDPs"
+    over = "95 % interval over MDPs"
     options: dict[str, Any] = {"ylabel": "Bayesian regret (reward units)", "size": size, "band": over, "log": "xy"}
     curves = chart(tables["curves"], TITLE, xlabel="episodes K", **options)
     curves["panels"][0]["series"].append(reference(SLOPE, *bound_line(tables["curves"], "K")))

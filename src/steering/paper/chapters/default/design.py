@@ -35,7 +35,7 @@ class Task:
     Attributes
     ----------
     environments
-        One, or several MDPs of a class, which are pooled (each keeps its own weight in the bootstrap).
+        One, or several MDPs of a class, which are pooled (each keeps its own weight in the interval).
     seeds
         Runs of every family on every environment in the comparison.
     tuning

@@ -42,7 +42,8 @@ def _matrix(finals: pd.DataFrame, table: pd.DataFrame) -> str:
         counts = table[table["task"] == task]["pairs"]
         pairs = f"{counts.min()} to {counts.max()}" if counts.min() < counts.max() else str(counts.min())
         star = "" if part["developed"].all() else " *"
-        shown = [f"{task}{star}", pairs, f"**{_number(mine.value)}** ({_number(mine.low)} to {_number(mine.high)})"]
+        ends = f" ({_number(mine.low)} to {_number(mine.high)})" if mine.known else ""
+        shown = [f"{task}{star}", pairs, f"**{_number(mine.value)}**{ends}"]
         for family in others:
             one = known.get((task, family))
             shown.append(f"{_number(one['theirs'])} {MARKS[one['verdict']]}" if one else "")

@@ -8,10 +8,9 @@ same noise. With d the difference of their scores (theirs - ours; scores are reg
     too few   the interval rests on fewer than five values (pairs; MDPs, where a class has under 3 for each),
     tied      everything else
 
-(`rule.standing`). The interval is the bootstrap over pairs, within each MDP where a task has several, widened to be
-valid with few pairs (`runs.intervals`). The level is 99 % because there are some hundreds of comparisons; the margin,
-half a percent of the oracle's reward (of the larger score, where scores are not normalised), keeps differences that
-nobody would notice from being called anything.
+(`rule.standing`). The interval is that of `runs.statistics`, over pairs, within each MDP where a task has several. The
+level is 99 % because there are some hundreds of comparisons; the margin, half a percent of the oracle's reward (of the
+larger score, where scores are not normalised), keeps differences that nobody would notice from being called anything.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
     ]
     lines.append(reference(SLOPE, *slope_line(table, float(table["mean"].iloc[0]))))
     size = f"{REPETITIONS} repetitions in every size"
-    over = f"95 % bootstrap interval of the mean over {REPETITIONS} repetitions"
+    over = f"95 % interval of the mean over {REPETITIONS} repetitions"
     rows = chart(None, "One row", xlabel="samples of the row", ylabel="DSD", size=size, band=over, log="xy")
     rows["panels"] = [{"title": "one row, sampled n times", "series": lines}]
     size = scale.remark(int(gained["seeds"].max()))
@@ -133,7 +133,7 @@ def claims(tables: Tables) -> list[Claim]:
 
 def heading(scale: Scale) -> str:
     """Title of the figure."""
-    means = f"95 % bootstrap of the mean, left over {REPETITIONS} repetitions, right over {scale.trace_seeds} seeds"
+    means = f"95 % interval of the mean, left over {REPETITIONS} repetitions, right over {scale.trace_seeds} seeds"
     return f"Decay of the Stein discrepancy ({scale.name}; band: {means})"
 
 

@@ -163,7 +163,7 @@
       node("text", { x: W - R - 2, y: y.at(m.y) - 4, "text-anchor": "end" }, svg, m.name);
     }
     for (const m of (panel.lines || []).filter((line) => !line.off)) {
-      node("rect", { x: x.at(m.low), y: T, width: x.at(m.high) - x.at(m.low), height: H - B - T, fill: m.colour, opacity: 0.1 }, inner);
+      if (m.low !== null) node("rect", { x: x.at(m.low), y: T, width: x.at(m.high) - x.at(m.low), height: H - B - T, fill: m.colour, opacity: 0.1 }, inner);
       node("line", { x1: x.at(m.x), x2: x.at(m.x), y1: T, y2: H - B, stroke: m.colour, "stroke-dasharray": m.dash, class: "vertical" }, inner);
     }
     hover(svg, chart, panel, shown, x);
@@ -200,7 +200,7 @@
       cursor.setAttribute("x1", x.at(at));
       cursor.setAttribute("x2", x.at(at));
       cursor.setAttribute("visibility", "visible");
-      for (const m of panel.lines || []) if (!m.off) rows.push([0, [null, `${m.name}: ${number(m.x)} [${number(m.low)}, ${number(m.high)}]`]]);
+      for (const m of panel.lines || []) if (!m.off) rows.push([0, [null, `${m.name}: ${number(m.x)}${m.low === null ? "" : ` [${number(m.low)}, ${number(m.high)}]`}`]]);
       show(event, `${chart.xlabel} ${number(at)}`, rows.map((row) => row[1]));
     });
     area.addEventListener("pointerleave", () => { cursor.setAttribute("visibility", "hidden"); hide(); });

@@ -1,0 +1,297 @@
+r"""Compiled planning on sparse rows: orders, sweeps, and value iteration with its relatives.
+
+Rows are (offsets, successors, probabilities) of `steering.mdp.sparse`, row s A + a. Two kinds of sweep:
+
+* *ordered* (Gauss-Seidel): states are updated one after the other, those near the largest rewards first (breadth first
+  against the transitions). What pays is carried to every state in one sweep, however long the way, and what is left
+  shrinks by as much as transitions lead against the order. A transition of a state to itself is solved for, not waited
+  for.
+* *level* (Jacobi): all states at once, then moved to the middle of the bounds, which takes away an error that is
+  the same in all states; best where chains mix fast, as in random MDPs.
+
+Both converge to the same values; the depth of the breadth-first search says which suits an MDP. What either leaves
+shrinks by one factor in the end, the slowest mode, so every few sweeps along a policy a jump takes it away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steering._compiled._jit import jit
+from steering._compiled.value_iteration import geometric_bounds
+
+DEEP = 24
+"""Beyond this number of breadth-first layers ordered sweeps are tried first."""
+
+CYCLE = 8
+"""Sweeps along a policy between two extrapolations."""
+
+ENOUGH = 0.1
+"""Evaluation of a policy stops when it has brought the change down to this part of what improvement made."""
+
+
+@jit
+def backward_order(rows, top, n_actions):
+    """States breadth first against the transitions, from those with the largest `top`; and the number of layers."""
+    offsets, successors, _ = rows
+    S = top.shape[0]
+    start = np.zeros(S + 1, np.int64)
+    for k in range(successors.shape[0]):
+        start[successors[k] + 1] += 1
+    for s in range(S):
+        start[s + 1] += start[s]
+    place = start[:-1].copy()
+    tails = np.empty(successors.shape[0], np.int32)
+    for s in range(S):
+        for k in range(offsets[s * n_actions], offsets[(s + 1) * n_actions]):
+            y = successors[k]
+            tails[place[y]] = s
+            place[y] += 1
+    return _breadth_first(start, tails, top)
+
+
+@jit
+def forward_order(rows, weight):
+    """States breadth first along the transitions of a chain (one row a state), from those with the largest weight."""
+    return _breadth_first(rows[0], rows[1], weight)
+
+
+@jit
+def _breadth_first(start, heads, top):
+    S = top.shape[0]
+    best = top.max()
+    order = np.empty(S, np.int32)
+    seen = np.zeros(S, np.bool_)
+    found = 0
+    for s in range(S):
+        if top[s] == best:
+            order[found] = s
+            seen[s] = True
+            found += 1
+    depth = 1
+    layer = found
+    unseen = 0
+    i = 0
+    while i < S:
+        if i == found:  # the rest cannot be reached: begin again anywhere
+            while seen[unseen]:
+                unseen += 1
+            order[found] = unseen
+            seen[unseen] = True
+            found += 1
+            layer = found
+        if i == layer:
+            depth += 1
+            layer = found
+        y = order[i]
+        i += 1
+        for k in range(start[y], start[y + 1]):
+            s = heads[k]
+            if not seen[s]:
+                seen[s] = True
+                order[found] = s
+                found += 1
+    return order, depth
+
+
+@jit
+def backup(rows, r, mask, discount, V, Q, out, policy):
+    """One level sweep over all actions: Q from V, out = max Q, greedy policy; returns the extremes of out - V."""
+    offsets, successors, p = rows
+    S, A = r.shape
+    low, high = np.inf, -np.inf
+    for s in range(S):
+        best = -np.inf
+        chosen = 0
+        for a in range(A):
+            q = -np.inf
+            if mask[s, a]:
+                expected = 0.0
+                for k in range(offsets[s * A + a], offsets[s * A + a + 1]):
+                    expected += p[k] * V[successors[k]]
+                q = r[s, a] + discount * expected
+                if q > best:
+                    best = q
+                    chosen = a
+            Q[s, a] = q
+        out[s] = best
+        policy[s] = chosen
+        low = min(low, best - V[s])
+        high = max(high, best - V[s])
+    return low, high
+
+
+@jit
+def ordered_improvement(rows, r, mask, discount, V, order, policy):
+    """One ordered sweep over all actions, in place, with the greedy policy; returns the largest change."""
+    offsets, successors, p = rows
+    S, A = r.shape
+    change = 0.0
+    for i in range(S):
+        s = order[i]
+        best = -np.inf
+        chosen = 0
+        for a in range(A):
+            if mask[s, a]:
+                expected = 0.0
+                own = 0.0
+                for k in range(offsets[s * A + a], offsets[s * A + a + 1]):
+                    if successors[k] == s:
+                        own = p[k]
+                    else:
+                        expected += p[k] * V[successors[k]]
+                q = (r[s, a] + discount * expected) / (1.0 - discount * own)
+                if q > best:
+                    best = q
+                    chosen = a
+        change = max(change, abs(best - V[s]))
+        V[s] = best
+        policy[s] = chosen
+    return change
+
+
+@jit
+def ordered_evaluation(rows, r, discount, V, order, policy):
+    """One ordered sweep along a policy, in place; returns the largest change."""
+    offsets, successors, p = rows
+    A = r.shape[1]
+    change = 0.0
+    for i in range(order.shape[0]):
+        s = order[i]
+        row = s * A + policy[s]
+        expected = 0.0
+        own = 0.0
+        for k in range(offsets[row], offsets[row + 1]):
+            if successors[k] == s:
+                own = p[k]
+            else:
+                expected += p[k] * V[successors[k]]
+        q = (r[s, policy[s]] + discount * expected) / (1.0 - discount * own)
+        change = max(change, abs(q - V[s]))
+        V[s] = q
+    return change
+
+
+@jit
+def level_evaluation(rows, r, discount, V, out, policy):
+    """One level sweep along a policy; returns the extremes of out - V."""
+    offsets, successors, p = rows
+    S, A = r.shape
+    low, high = np.inf, -np.inf
+    for s in range(S):
+        row = s * A + policy[s]
+        expected = 0.0
+        for k in range(offsets[row], offsets[row + 1]):
+            expected += p[k] * V[successors[k]]
+        q = r[s, policy[s]] + discount * expected
+        low = min(low, q - V[s])
+        high = max(high, q - V[s])
+        out[s] = q
+    return low, high
+
+
+@jit
+def row_rounding(longest, scale, discount):
+    """What rounding in a backup of values of size `scale` can add to a certified bound; rows of `longest` entries."""
+    return 2.0 * (longest + 4) * 1.1102230246251565e-16 * scale / (1.0 - discount)
+
+
+@jit
+def modified_policy_iteration(
+    rows, r, mask, discount, V, order, deep, epsilon, relative, sweeps, max_iterations, slack, longest
+):
+    """Value iteration with at most `sweeps` evaluations of the greedy policy after each improvement; certified.
+
+    Stops when the bound is at most max(epsilon, relative max|V|), when rounding keeps it from shrinking any further, or
+    after `max_iterations` improvements. V is where to start (overwritten).
+
+    Returns
+    -------
+    V, Q, policy, iterations, bound
+        As in `steering._compiled.value_iteration.modified_policy_iteration`.
+    """
+    S, A = r.shape
+    W = np.empty(S)
+    Q = np.empty((S, A))
+    scratch = np.empty((2, S if sweeps >= CYCLE else 0))
+    policy = np.zeros(S, dtype=np.int64)
+    largest = np.abs(r).max()
+    extrapolate = True
+    width_before, change_before = np.inf, np.inf
+    iterations = 0
+    while True:
+        iterations += 1
+        change = 0.0
+        if deep:
+            change = ordered_improvement(rows, r, mask, discount, V, order, policy)
+        scale = np.abs(V).max()
+        goal = max(epsilon, relative * scale)
+        last = iterations >= max_iterations
+        if not deep or last or change <= max(goal * (1.0 - discount), 1e-15 * scale):
+            rounding = row_rounding(longest, largest + scale, discount)
+            low, high = backup(rows, r, mask, discount, V, Q, W, policy)
+            up, down = geometric_bounds(low, high, discount, slack, 1)
+            width = up - down
+            stuck = width <= 2.0 * rounding / (1.0 - discount) and width >= width_before
+            width_before = width
+            change = high - low if not deep else max(high, -low)
+            shift = 0.5 * (up + down)
+            if width + rounding <= goal or stuck or last:
+                for s in range(S):
+                    V[s] = W[s] + shift
+                    for a in range(A):
+                        Q[s, a] += shift
+                return V, Q, policy, iterations, width + rounding
+            # Ordered sweeps leave an error that is not the same everywhere; moving all states would add to it.
+            if deep and width > 0.5 * max(abs(up), abs(down)):
+                shift = 0.0
+            for s in range(S):
+                V[s] = W[s] + shift
+        if change > change_before:  # plain sweeps always converge
+            extrapolate = False
+        change_before = change
+        _evaluations(rows, r, discount, V, W, order, policy, sweeps, deep, extrapolate, scratch)
+
+
+@jit
+def _evaluations(rows, r, discount, V, W, order, policy, sweeps, deep, extrapolate, scratch):
+    """Sweeps along a policy until little changes any more, with a jump along the slowest mode every `CYCLE` sweeps."""
+    S = V.shape[0]
+    first = 0.0
+    for made in range(sweeps):
+        place = made % CYCLE - (CYCLE - 2)  # 0 and 1 in the last two sweeps of a cycle
+        keep = extrapolate and place >= 0
+        if keep:
+            scratch[place, :] = V
+        if deep:
+            last = ordered_evaluation(rows, r, discount, V, order, policy)
+        else:
+            low, high = level_evaluation(rows, r, discount, V, W, policy)
+            last = high - low
+            shift = 0.5 * (low + high) * discount / (1.0 - discount)
+            for s in range(S):
+                V[s] = W[s] + shift
+        if made == 0:
+            first = last
+        if last <= ENOUGH * first:
+            return
+        if keep and place == 1:
+            _jump(V, scratch)
+
+
+@jit
+def _jump(V, before):
+    """Extrapolate V after changes d', d that shrink by one factor: V + d rho / (1 - rho), rho = d.d' / d'.d'.
+
+    `before` holds the values before each of the last two sweeps (Aitken's method along the slowest mode).
+    """
+    S = V.shape[0]
+    across, square = 0.0, 0.0
+    for s in range(S):
+        old = before[1, s] - before[0, s]
+        across += (V[s] - before[1, s]) * old
+        square += old * old
+    if 0.0 < across < 0.99 * square:
+        factor = across / (square - across)
+        for s in range(S):
+            V[s] += factor * (V[s] - before[1, s])
