@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from steering._types import Floats, Ints
 from steering.agents import Agent, describe_agent
 from steering.agents.base import ModelBasedAgent
-from steering.agents.steering import Steering
+from steering.agents.steering import KERNEL, Steering
+from steering.agents.stein_information import InformationChoice, SteinInformation
+from steering.beliefs import ModelBelief, SparseBelief
 from steering.envs import Environment
 from steering.errors import NotAvailable
 from steering.lab.packing import rounded, small_unsigned
@@ -26,7 +28,6 @@ from steering.runs.loop import simulate
 from steering.runs.oracle import world_of
 from steering.runs.runner import problem_of
 from steering.runs.seeds import environment_streams, stream
-from steering.stein import posterior_information
 
 MOST_FRAMES = 200
 PAIR_FRAMES = 75_000
@@ -69,6 +70,7 @@ class Track:
         self.finished = False
         self._wanted = frames_of(agent, mdp.n_states, mdp.n_actions)
         self._rng = stream(seed, "reporting")
+        self._information = SteinInformation(InformationChoice("barker", KERNEL, "mean", "exact", 1))
         self._stop = threading.Event()
         self._lock = threading.Lock()
 
@@ -118,8 +120,9 @@ class Track:
             q, spread = mean[0], std[0]  # the first step of an episode stands for all of them
         except NotAvailable:
             q = spread = np.full(self.environment.mask.shape, np.nan)
+        information = stein_information(agent, self._information, self._rng)
         eta, prior = believed(agent)
-        return Frame(now, rounded(q), rounded(spread), rounded(stein_information(agent)), eta, prior)
+        return Frame(now, rounded(q), rounded(spread), rounded(information), eta, prior)
 
     def since(self, steps: int, plans: int, frames: int, policies: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Header and arrays of everything after so many steps, plans, frames and policies."""
@@ -166,24 +169,23 @@ def believed(agent: Agent) -> tuple[float, tuple[float, float, float, float]]:
     """Concentration and reward prior of an agent whose posterior follows from its steps; NaN where there is none."""
     options = getattr(agent, "options", None)
     nothing = float("nan")
-    if (
-        not isinstance(agent, ModelBasedAgent)
-        or not hasattr(agent.belief, "alpha")
-        or getattr(options, "selection", "none") == "posterior"
-    ):
+    if not isinstance(agent, ModelBasedAgent) or getattr(options, "selection", "none") == "posterior":
         return nothing, (nothing, nothing, nothing, nothing)
     mean, weight, shape, rate = agent.belief.prior
     return float(agent.belief.eta), (float(mean), float(weight), float(shape), float(rate))
 
 
-def stein_information(agent: Agent) -> Floats:
+def stein_information(agent: Agent, information: SteinInformation, rng: np.random.Generator) -> Floats:
     """Stein information of every pair: the agent's own, or that of its posterior rows; NaN for agents without any."""
     if isinstance(agent, Steering):
         return np.asarray(agent.D, dtype=np.float64)
-    alpha = getattr(getattr(agent, "belief", None), "alpha", None)
-    if not isinstance(alpha, np.ndarray) or alpha.ndim != 3:
+    if not isinstance(agent, ModelBasedAgent):
         return np.full(agent.problem.mask.shape, np.nan)
-    return np.asarray(posterior_information(alpha), dtype=np.float64)
+    belief = agent.belief
+    if isinstance(belief, SparseBelief):
+        return information.grouped_rows(belief)
+    assert isinstance(belief, ModelBelief)
+    return information.rows(belief, belief.counts, belief.counts, rng)
 
 
 class You:
