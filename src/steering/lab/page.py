@@ -93,9 +93,7 @@ def _exported(name: str, data: Sequence[str], speed: float) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{asset("lab.css")}</style>'
-    blocks = "".join(
-        f'<script type="application/octet-stream" class="record">{part}</script>' for part in data
-    )
+    blocks = "".join(f'<script type="application/octet-stream" class="record">{part}</script>' for part in data)
     scripts = blocks + "".join(f"<script>{part}</script>" for part in code)
     title = f"{html.escape(name)} · STEERING lab"
     return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": f"{speed:g}", "TITLE": title})
