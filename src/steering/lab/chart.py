@@ -31,7 +31,7 @@ def script() -> str:
 
 
 def chart(agents: Sequence[str], *, live: bool) -> dict[str, Any]:
-    """A figure with a curve that begins at 0 for each agent (and for a person, live), as JSON that Bokeh's script draws."""
+    """A figure with a curve for each agent (and for a person, live), each of one point, as JSON for Bokeh's script."""
     plotting, models, embed = require("bokeh.plotting", "bokeh.models", "bokeh.embed")
     figure = plotting.figure(
         height=260,

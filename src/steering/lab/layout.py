@@ -1,8 +1,8 @@
 """Where the states of an MDP stand on the map: a grid, a chain, a laid-out graph, or rows of cells.
 
-A grid comes from states named ``(row, column)`` or from a Gymnasium environment that says its shape. A chain is an MDP in
-which every state leads to the next one and all other moves go to a neighbour or back to a start. Everything else is a
-graph while it is small, and rows of cells in the order of the states when it is not.
+A grid comes from states named ``(row, column)`` or from a Gymnasium environment that says its shape. A chain is an MDP
+in which every state leads to the next one and all other moves go to a neighbour or back to a start. Everything else is
+a graph while it is small, and rows of cells in the order of the states when it is not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How records travel: a JSON header and plain arrays in one piece of bytes, the same live and in a file.
 
-Layout: the length of the header (4 bytes, little-endian), the header, spaces up to a multiple of 8, then the arrays, each
-at a multiple of 8. The header's ``"arrays"`` says for each name its type, shape and place.
+Layout: the length of the header (4 bytes, little-endian), the header, spaces up to a multiple of 8, then the arrays,
+each at a multiple of 8. The header's ``"arrays"`` says for each name its type, shape and place.
 """
 
 from __future__ import annotations

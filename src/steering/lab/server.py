@@ -1,7 +1,7 @@
 """The server of the live page: this machine only, one run at a time, agents in threads of their own.
 
-It answers requests for its own names only (`TrustedHostMiddleware`), and changes anything only when asked in JSON by its
-own page: a form or script of another site cannot do that.
+It answers requests for its own names only (`TrustedHostMiddleware`), and changes anything only when asked in JSON by
+its own page: a form or script of another site cannot do that.
 """
 
 from __future__ import annotations
