@@ -98,7 +98,7 @@ class Browser:
             self.errors.append(json.dumps(given["args"]))
         elif method == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
             self.errors.append(json.dumps(given["entry"]))
-        elif method == "Network.requestWillBeSent":
+        elif method == "Network.requestWillBeSent" and not given["request"]["url"].startswith("data:"):
             self.asked.append(given["request"]["url"])
 
     def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
