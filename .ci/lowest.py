@@ -14,19 +14,26 @@ ROOT = Path(__file__).parents[1]
 BOUND = re.compile(r"^([A-Za-z0-9_.-]+)(?:\[[^]]*\])?>=([0-9][0-9A-Za-z.]*)")
 
 
-def lowest(project: dict[str, object]) -> dict[str, str]:
-    """Name and lowest version of everything that the project asks for with a lower bound."""
-    extras = project.get("optional-dependencies", {})
-    assert isinstance(extras, dict)
-    wanted = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]  # type: ignore[misc]
+def lowest(wanted: list[str]) -> dict[str, str]:
+    """Name and lowest version of all requirements that have a lower bound."""
     found = (BOUND.match(one) for one in wanted)
     return {match[1]: match[2] for match in found if match is not None}
 
 
+def claims() -> list[str]:
+    """All requirements of pyproject.toml: to build, to use, and of every extra."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = data["project"]["optional-dependencies"].values()
+    return [
+        *data["build-system"]["requires"],
+        *data["project"]["dependencies"],
+        *(one for each in extras for one in each),
+    ]
+
+
 def main() -> None:
     """Print one pin a line."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for name, version in sorted(lowest(project).items(), key=lambda pin: pin[0].lower()):
+    for name, version in sorted(lowest(claims()).items(), key=lambda pin: pin[0].lower()):
         print(f"{name}=={version}")
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from helpers import masked_mdp, problem_of
-from steering._compiled import optimism as kernels
+from steering._compiled import soft_planning as kernels
 from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.mdp import TabularMDP, policy_iteration

@@ -1,9 +1,13 @@
 """`steering hardness`: explained, as a table, as JSON, and refusals."""
 
 import json
+from pathlib import Path
 
 import pytest
 from cli_tools import call
+
+import steering
+from steering.runs import hardness_figure
 
 
 def test_one_environment_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +30,20 @@ def test_several_are_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> Non
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "hardness", "nonsense").code == 2
     assert "unknown environment" in call(capsys, "hardness", "nonsense").err
+
+
+def test_a_figure_places_environments_with_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "hardness.svg"
+    few = ("-a", "q_learning", "-a", "rmax:m=1", "-t", "200", "-k", "2", "--figure", str(path))
+    assert call(capsys, "hardness", "chain", "loop:2", *few).code == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert call(capsys, "hardness", "chain", "loop:2", *few).code == 0
+    assert path.read_text(encoding="utf-8") == drawn
+    assert call(capsys, "hardness", "chain", "--measure", "x", *few).code == 2
+
+
+def test_the_table_of_the_figure() -> None:
+    runs = [steering.run(env, "q_learning", steps=100, seeds=2) for env in ("chain", "loop:2")]
+    table = hardness_figure.data(runs, "diameter")
+    assert table["hardness"].tolist() == pytest.approx([7.20703125, 8.0])
+    assert table["score"].tolist() == [one.regret(normalised="random", kind="expected").mean() for one in runs]

@@ -33,6 +33,7 @@ from steering.paper.chapters import (
 )
 from steering.paper.charts import Chart
 from steering.paper.contents import ALIASES, NAMES, resolve
+from steering.paper.report.page import chart_json
 from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS, deepsea, prior_environment
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
@@ -76,7 +77,7 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
             assert "small" in all_text(figure)
         assert_no_text_overlaps(figure)
     for chart in single_charts(chapter.charts(tables, SMALL)):
-        json.dumps(chart, allow_nan=False)
+        json.loads(chart_json(chart))
         assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
     for claim in chapter.claims(small_tables(name)):
         assert claim.decision[1], "every verdict has a reason"
@@ -240,7 +241,7 @@ def test_beliefs_about_q_are_those_of_the_runs() -> None:
 
 def test_the_discrepancy_is_that_of_the_agent() -> None:
     table = small_tables("dsd")["dsd"]
-    runs = steering.run("deepsea:4", "steering", steps=SMALL.steps, seeds=2, record="diagnostics")
+    runs = steering.run("deepsea:4", "steering", steps=SMALL.steps, seeds=SMALL.trace_seeds, record="diagnostics")
     rows = table[(table["n"] == 4) & (table["variant"] == "default") & (table["state"] == 3)]
     rows = rows[rows["action"] == "right"]
     expected = runs.diagnostics.information[:, :, 2, 1].mean(axis=0)
@@ -343,7 +344,7 @@ def test_titles_of_beliefs_name_the_pair_and_whose_bands_there_are() -> None:
     table["std"] = table["agent"].map({"q_learning": 0.0, "ube": 1e6}).fillna(0.01)
     drawn = q_posterior.CHAPTER.figures({"posterior": table}, SMALL)
     titles = {name: " ".join(figure.get_suptitle().split()) for name, figure in drawn.items()}
-    assert "DeepSea 4: STEERING and Moment matching (small: 2 seeds; dotted: Q*)" in titles["q_posterior_4_mm"]
+    assert "DeepSea 4: STEERING and Moment matching (small: 3 seeds; dotted: Q*)" in titles["q_posterior_4_mm"]
     assert titles["q_posterior_4_mm"].endswith("deviation of STEERING, default and Moment matching")
     assert titles["q_posterior_4_q_learning"].endswith("deviation of STEERING, default; Q-learning has none")
     assert titles["q_posterior_8_ube"].endswith("UBE's is wider than the axes and not drawn")

@@ -22,7 +22,7 @@ from reproduction_small import CHAPTERS, SMALL
 from steering.errors import InvalidOption, SteeringError
 from steering.paper import reproduce, verdicts
 from steering.paper.chapters import psrl_sparsity
-from steering.paper.report.page import _json
+from steering.paper.report.page import chart_json
 from steering.paper.report.settings import runs_text, size_words
 from steering.paper.report.text import claims_table
 from steering.paper.rule import Verdict
@@ -167,8 +167,8 @@ def test_the_report_says_what_was_run(small: Reproduction) -> None:
         for part in small.chapters:
             for block in part.chapter.needs(SMALL):
                 assert all(name in said for name in (*block.environments, *block.agents))
-        assert "deepsea:8 for 160 steps, seeds i = 0 to 1, agents psrl:eta=10" in said
-    assert "small: 2 seeds, 2 MDPs for Bayesian regret; every figure says its own" in page
+        assert "deepsea:8 for 160 steps, seeds i = 0 to 2, agents psrl:eta=10" in said
+    assert "small: 3 seeds, 3 MDPs for Bayesian regret; every figure says its own" in page
 
 
 def test_mdps_that_differ_in_their_seed_are_written_once() -> None:
@@ -187,7 +187,7 @@ def test_the_summary_has_five_lines_that_add_up(small: Reproduction) -> None:
     assert len(counted) < len(small.claims)
     assert lines[0].startswith(f"{len(counted)} claims")
     assert f"controls, not counted: {len(small.claims) - len(counted)}" in lines[0]
-    assert "small: 2 seeds" in lines[0]
+    assert "small: 3 seeds" in lines[0]
     numbers = [int(re.search(r"(?:testable|holds|hold|operator|only): (\d+)", line)[1]) for line in lines]
     assert sum(numbers) == len(counted)
 
@@ -205,8 +205,8 @@ def test_the_page_asks_for_nothing_from_outside(small: Reproduction) -> None:
 
 
 def test_text_of_charts_cannot_break_the_page() -> None:
-    assert "</script" not in _json({"title": "</script><b>"})
-    assert json.loads(_json({"title": "</script>"})) == {"title": "</script>"}
+    assert "</script" not in chart_json({"title": "</script><b>"})
+    assert json.loads(chart_json({"title": "</script>"})) == {"title": "</script>"}
 
 
 def test_numbers_do_not_depend_on_workers_or_restarts(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_numbers_do_not_depend_on_workers_or_restarts(tmp_path: Path) -> None:
     # Another order of work: half of the runs first, the rest after a restart.
     reproduce(names[1:], one, scale=SMALL, workers=0)
     finished = reproduce(names, one, scale=SMALL, workers=0)
-    assert finished.computed == 2 * len(psrl_sparsity.SIZES)
+    assert finished.computed == SMALL.seeds * len(psrl_sparsity.SIZES)
     numbers = (one / "numbers.json").read_bytes()
     assert reproduce(names, two, scale=SMALL, workers=2).computed > finished.computed
     assert (two / "numbers.json").read_bytes() == numbers
@@ -365,7 +365,7 @@ def test_the_page_works_in_a_browser(small: Reproduction, size: tuple[int, int],
     # The badge of a claim that the filter hides shows it.
     assert found["linked"] == [False, len(small.claims)]
     assert len(found["notes"]) == 4
-    assert all(note.startswith("Size: small: 2 seeds.") for note in found["notes"])
+    assert all(note.startswith("Size: small: 3 seeds.") for note in found["notes"])
     # One panel uses the width there is; panels of one figure have the same heights.
     assert found["single"] > 0.8 * size[0]
     assert found["ticks"][0] == found["ticks"][1]

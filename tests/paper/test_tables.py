@@ -14,7 +14,7 @@ from reproduction_small import CHAPTERS, small_tables
 
 from steering.errors import SteeringError
 from steering.paper.fits import exponent, fit_points
-from steering.paper.tables import csv, fitted, per_run, read_csv, read_tables, runs_by_x, scores, write_tables
+from steering.paper.tables import band, csv, fitted, per_run, read_csv, read_tables, runs_by_x, scores, write_tables
 
 
 @given(arrays(np.float64, st.integers(1, 40), elements=st.floats()))
@@ -57,6 +57,15 @@ def test_an_exponent_of_the_published_points_is_that_of_the_whole_curve() -> Non
     table = fitted({"agent": "a"}, x, curves, first=80)
     assert len(table) < 6 * 30
     assert exponent(*runs_by_x(table)) == exponent(x, curves, first=80)
+
+
+def test_a_band_has_the_mean_between_its_ends() -> None:
+    heights = np.random.default_rng(0).normal(size=(5, 7))
+    table = band({"agent": "a"}, np.arange(7), heights)
+    np.testing.assert_allclose(table["mean"], heights.mean(axis=0))
+    assert (table["low"] < table["mean"]).all()
+    assert (table["mean"] < table["high"]).all()
+    assert (table["seeds"] == 5).all()
 
 
 def test_scores_are_in_the_order_of_runs() -> None:

@@ -22,8 +22,8 @@ class GoodFrom(FollowsPolicy):
         super()._reset()
         self.episode = 0
 
-    def plan(self, state: int = 0) -> None:
-        super().plan(state)
+    def plan(self, state: int = 0, step: int = 0) -> None:
+        super().plan(state, step)
         self.episode += 1
         if self.episode < self.first:
             self.policy = 1 - self.policy

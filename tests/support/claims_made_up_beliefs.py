@@ -145,7 +145,7 @@ def discrepancies(levels: Levels, kind: str, n: int, state: int) -> list[Claim]:
             for one in (3, 4):
                 for action, name in enumerate(("left", "right")):
                     fixed = {"variant": variant, "n": size, "state": one, "action": name}
-                    frames.append(dsd_ends(fixed, values[:, :, one - 1, action]))
+                    frames.append(dsd_ends(fixed, values, one, action))
     return dsd_claims({"runs": pd.concat(frames)})
 
 

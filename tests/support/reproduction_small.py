@@ -14,7 +14,7 @@ from steering.paper.scale import Scale
 from steering.paper.source import Source, run_blocks
 from steering.paper.tables import Tables
 
-SMALL = Scale(name="small", seeds=2, steps=150, prior_steps=160, posterior_seeds=2, trace_seeds=2, mdps=2, episodes=12)
+SMALL = Scale(name="small", seeds=3, steps=150, prior_steps=160, posterior_seeds=3, trace_seeds=3, mdps=3, episodes=12)
 CHAPTERS: dict[str, Chapter] = {name: contents.chapter(name) for name in contents.NAMES}
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steering._checks import in_range
-from steering._compiled import optimism as kernels
+from steering._compiled import soft_planning as kernels
 from steering._types import Floats
 from steering.agents.optimism import ToldOptions, reach
 from steering.agents.soft_policy import SoftPolicyAgent

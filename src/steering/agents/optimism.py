@@ -19,7 +19,7 @@ from steering._checks import choose, in_range
 from steering._compiled import optimism as kernels
 from steering._types import Bools, Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions, Problem
-from steering.beliefs import ModelBelief
+from steering.beliefs import Belief, Rows, SparseBelief
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
 
@@ -89,6 +89,11 @@ class OptimisticAgent(ModelBasedAgent):
     caps: Floats
     spans: Floats
 
+    @property
+    def needs_tables(self) -> str:
+        """Optimistic plans are made in tables, unless a class says otherwise."""
+        return "its plans are optimistic over whole rows"
+
     def _reset(self) -> None:
         super()._reset()
         left = steps_left(self.problem)
@@ -105,13 +110,13 @@ class OptimisticAgent(ModelBasedAgent):
         pairs = self.problem.n_states * self.problem.n_actions
         return math.log(factor * pairs * max(1.0, float(self.belief.totals.sum())) / self.options.delta)
 
-    def model(self) -> tuple[Floats, Floats, Bools]:
+    def model(self) -> tuple[Rows, Floats, Bools]:
         """P (S, A, S), r (S, A) and which pairs are known, (S, A)."""
         if getattr(self.options, "model", "posterior") == "posterior":
             return *self.belief.mean_model(), np.ones(self.problem.mask.shape, dtype=np.bool_)
         return *empirical_model(self.belief), self.belief.totals > 0
 
-    def solve_with_bonus(self, P: Floats, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
+    def solve_with_bonus(self, P: Rows, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
         """Plan by Q = min(cap, r + bonus + factor sqrt(Var_P V) + g P V), cap where not known; Q (layers, S, A).
 
         r and bonus are (layers, S, A) or broadcast to it, factor is (S, A).
@@ -158,7 +163,7 @@ def reach(problem: Problem) -> float:
     return float(problem.horizon or 1.0 / (1.0 - problem.discount))
 
 
-def empirical_model(belief: ModelBelief) -> tuple[Floats, Floats]:
+def empirical_model(belief: Belief) -> tuple[Floats, Floats]:
     """Frequencies (S, A, S) and average rewards (S, A); uniform and 0 where nothing was seen."""
     n = np.maximum(belief.totals, 1.0)
     P = belief.counts / n[..., None]
@@ -167,16 +172,20 @@ def empirical_model(belief: ModelBelief) -> tuple[Floats, Floats]:
     return P, r
 
 
-def row_spread(belief: ModelBelief) -> Floats:
+def row_spread(belief: Belief) -> Floats:
     """sqrt(sum_y Var P_y) of every Dirichlet row, shape (S, A)."""
+    if isinstance(belief, SparseBelief):
+        return np.sqrt(np.maximum(belief.row_variance(), 0.0))
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
     squares = np.einsum("say,say->sa", belief.alpha, belief.alpha) / strength**2
     spread: Floats = np.sqrt(np.maximum(1.0 - squares, 0.0) / (strength + 1.0))
     return spread
 
 
-def reward_spread(belief: ModelBelief) -> Floats:
+def reward_spread(belief: Belief) -> Floats:
     """sqrt(sum_y E[P_y] Var(mean reward_y)), shape (S, A)."""
+    if isinstance(belief, SparseBelief):
+        return np.sqrt(belief.local_moments(np.zeros(belief.n_states), 0.0)[1])
     variance = belief.rate / ((belief.prior[1] + belief.counts) * (belief.shape - 1.0))
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
     spread: Floats = np.sqrt(np.einsum("say,say->sa", belief.alpha, variance) / strength)

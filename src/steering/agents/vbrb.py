@@ -32,6 +32,7 @@ class VBRB(OptimisticAgent):
     name = "vbrb"
     group = "Bayes-adaptive"
     options: VBRBOptions
+    needs_tables = ""
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean model with bonuses."""

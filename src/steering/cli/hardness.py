@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from steering.cli.catalog import complete_env
+from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import JsonFlag, out, print_json
 
 
@@ -21,6 +21,15 @@ def hardness(
         list[str], typer.Argument(metavar="ENV...", help="Environments.", autocompletion=complete_env)
     ],
     as_json: JsonFlag = False,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="FILE", help="Draw the scores of agents against a measure.")
+    ] = None,
+    agents: Annotated[
+        list[str] | None, typer.Option("--agent", "-a", help="Agents of the figure.", autocompletion=complete_agent)
+    ] = None,
+    measure: Annotated[str, typer.Option(help="Measure of the figure.")] = "reward_time",
+    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run of the figure.")] = 5000,
+    seeds: Annotated[int, typer.Option("--seeds", "-k", help="Seeds of each run of the figure.")] = 5,
 ) -> None:
     """Measure how hard environments are to explore, exactly.
 
@@ -31,14 +40,18 @@ def hardness(
     steering hardness deepsea:15
 
     steering hardness deepsea:8 riverswim chain lock:6,5 --json
+
+    steering hardness deepsea:8 riverswim chain --figure hardness.svg -a psrl -a steering
     """
     from steering.envs import make_env
-    from steering.mdp import hardness as measure
+    from steering.mdp import hardness as measured
 
     found: dict[str, Any] = {}
     for text in environments:
         env = make_env(text)
-        found[env.name] = measure(env.table, env.discount, env.horizon)
+        found[env.name] = measured(env.table, env.discount, env.horizon)
+    if figure is not None:
+        _draw(list(found), agents or ["psrl", "steering"], measure, steps, seeds, figure)
     if as_json:
         rows = [
             {"environment": name, **{key: value for key, value, _ in one.explained()}} for name, one in found.items()
@@ -60,6 +73,14 @@ def hardness(
         for name, one in found.items():
             table.add_row(name, *(_short(value) for _, value, _ in one.explained()))
         out.print(table)
+
+
+def _draw(environments: list[str], agents: list[str], measure: str, steps: int, seeds: int, path: str) -> None:
+    from steering.runs import hardness_figure, run
+    from steering.runs.drawing import save_figure
+
+    runs = [run(name, agent, steps=steps, seeds=seeds) for name in environments for agent in agents]
+    save_figure(hardness_figure.figure(hardness_figure.data(runs, measure)), path)
 
 
 def _short(value: Any) -> str:

@@ -111,7 +111,7 @@ def grid_mdp(
 
 def spanning_tree(k: int, rng: np.random.Generator) -> tuple[Bools, Bools]:
     """Openings (right, down) of a random maze with exactly one way between any two cells (Kruskal)."""
-    cells = np.arange(k * k).reshape(k, k)
+    cells = np.arange(k * k, dtype=np.int32).reshape(k, k)  # older SciPy takes graphs with 32-bit indices only
     tails = np.concatenate([cells[:, :-1].ravel(), cells[:-1].ravel()])
     heads = np.concatenate([cells[:, 1:].ravel(), cells[1:].ravel()])
     weights = rng.permutation(tails.size) + 1.0

@@ -72,10 +72,11 @@ def _entries(P: Any, S: int, A: int, stacked: bool) -> tuple[Ints, Ints, Ints, F
         rows_: Ints = row.astype(np.int64)
         return rows_ // A, rows_ % A, successor.astype(np.int64), _data("P", coo)
     parts = [sparse.coo_array(part) for part in P]
-    state = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
-    successor = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
+    state: Ints = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
+    successors: Ints = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
     action: Ints = np.repeat(np.arange(A, dtype=np.int64), [part.nnz for part in parts])
-    return state, action, successor, np.concatenate([_data("P", part) for part in parts])
+    probabilities: Floats = np.concatenate([_data("P", part) for part in parts])
+    return state, action, successors, probabilities
 
 
 def _data(name: str, coo: Any) -> Floats:

@@ -104,7 +104,7 @@ def _chapter(part: Finished) -> str:
     )
     body = "".join(
         f'<div class="chart" data-chart="{chapter.name}-{number}"></div>'
-        f'<script type="application/json" id="{chapter.name}-{number}">{_json(chart)}</script>'
+        f'<script type="application/json" id="{chapter.name}-{number}">{chart_json(chart)}</script>'
         for number, chart in enumerate(part.charts)
     )
     if not part.charts:
@@ -116,7 +116,7 @@ def _chapter(part: Finished) -> str:
     )
 
 
-def _json(chart: object) -> str:
+def chart_json(chart: object) -> str:
     """JSON that cannot end the script element it stands in."""
     return json.dumps(_short(chart), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 

@@ -50,16 +50,15 @@ def data(source: Source, scale: Scale) -> Tables:
             for state in STATES:
                 for action, name in enumerate(NAMES):
                     fixed = {"variant": variant, "n": n, "state": state, "action": name}
-                    one = table[:, :, state - 1, action]
-                    drawn.append(band(fixed, times[kept], one[:, kept]))
-                    runs.append(ends(fixed, one))
+                    drawn.append(band(fixed, times[kept], table[:, kept, state - 1, action]))
+                    runs.append(ends(fixed, table, state, action))
     return {"dsd": pd.concat(drawn, ignore_index=True), "runs": pd.concat(runs, ignore_index=True)}
 
 
-def ends(fixed: Mapping[str, Any], values: Floats) -> pd.DataFrame:
-    """D (runs, plans) of every run at its first plan and over the last tenth of its plans."""
-    late = values[:, -max(values.shape[1] // 10, 1) :].mean(axis=1)
-    return per_run(fixed, first=values[:, 0], late=late)
+def ends(fixed: Mapping[str, Any], information: Floats, state: int, action: int) -> pd.DataFrame:
+    """D (runs, plans, S, A) of one state and action at the first plan and over the last tenth of the plans."""
+    late = information[:, -max(information.shape[1] // 10, 1) :].mean(axis=1)
+    return per_run(fixed, first=information[:, 0, state - 1, action], late=late[:, state - 1, action])
 
 
 def charts_by_variant(tables: Tables, scale: Scale) -> dict[str, Chart]:
