@@ -16,7 +16,7 @@ import numpy as np
 
 from steering import Session, TabularMDP
 from steering.mdp import policy_iteration
-from steering.runs.intervals import interval_of_mean
+from steering.runs.statistics import interval_of_mean
 
 STATES = [*(f"wear {level}" for level in range(10)), "broken", "in repair"]
 ACTIONS = ["run", "service", "replace"]
