@@ -26,6 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from steering._compiled import simulate
+from steering._types import Ints
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Memory, watch_nothing
 
@@ -77,6 +78,21 @@ class Schedule:
                 f"a transition goes from ({state}, {action}) to {next_state}; there are {S} states and {A} actions."
             )
         simulate.note(self.watch(1), state, action, next_state)
+
+    def saw_many(self, states: Ints, actions: Ints, next_states: Ints) -> None:
+        """Take many transitions into the memory; the same as `saw` for each, in any order, but for what is due.
+
+        Every kind of transition is taken in once, and its other visits are added: histories are long and repeat.
+        """
+        S, A = self.memory[0].shape
+        if S == 0 or not states.size:
+            return
+        kinds, times = np.unique((states * A + actions) * S + next_states, return_counts=True)
+        for kind, count in zip(kinds.tolist(), times.tolist(), strict=True):
+            pair, next_state = divmod(kind, S)
+            self.saw(pair // A, pair % A, next_state)
+            self.memory[0][pair // A, pair % A] += count - 1
+            self.memory[3][0] += count - 1
 
 
 class Learned(Schedule):
