@@ -198,7 +198,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     accuracy
         Relative accuracy of the values.
     anew
-        Whether all rows are to be computed again, because something else changed.
+        Whether the local rewards of all rows are to be computed again, because the noise changed.
     cap
         Improvements of one solution, at most.
     """
@@ -210,7 +210,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:
-        _renew(belief, prior, choice, model, tables, space, rests, anew or choice[2] != rests[ETA])
+        _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA])
     tail = 0
     for i in range(state[CHANGED]):
         row = marks[1][i]
