@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _stop(str(error), EXIT_FAILURE)
     except SteeringError as error:
         _stop(str(error), EXIT_BAD_INPUT)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__ or error.__context__, EOFError):  # a file that ends too early is no Ctrl-C
+            _stop(f"a file ends too early (set {DEBUG}=1 to see where).", EXIT_FAILURE)
         _stop("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
         _reader_left()
