@@ -340,15 +340,18 @@ class _Run:
     def _failed(self, cell: int, failure: Failure) -> None:
         self.attempts[cell] = self.attempts.get(cell, 0) + 1
         key = self.plan.key(cell)
-        known = {"key": key.hex(), "kind": failure.kind, "message": failure.message, "attempt": self.attempts[cell]}
+        number, seed = self.plan.locate(cell)
+        config = self.plan.groups[number].config
+        message = failure.message
+        if failure.kind in ("time", "killed"):  # nobody was left to say where it happened
+            message = f"environment '{config['environment']}' with {config['agent']}: {message}"
+        known = {"key": key.hex(), "kind": failure.kind, "message": message, "attempt": self.attempts[cell]}
         if self.attempts[cell] <= self.retries:
             self.report.retried += 1
             self.again.append([cell])
             self.journal.write("retry", **known)
             return
-        number, seed = self.plan.locate(cell)
-        config = self.plan.groups[number].config
         record = {**known, "seed": seed, "config": config, "traceback": failure.traceback, "version": __version__}
         self.store.record_failure(key, record)
-        self.report.failed[key.hex()] = failure.message
+        self.report.failed[key.hex()] = message
         self.journal.write("quarantine", **known)

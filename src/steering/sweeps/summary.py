@@ -129,6 +129,8 @@ def scores_of(results: Results) -> Scores:
         raise NotAvailable(f"{results.directory} has no finished cells yet.")
     chosen = select(results)
     finals = chosen.finals
+    if finals.empty:
+        raise NotAvailable(f"{results.directory} has no cells to compare: {' '.join(chosen.notes)}")
     measure = next(m for m in MEASURES if m not in finals or finals[m].notna().all())
     curve = "reward" if measure == "negative_reward" else "regret"
     final = -finals["reward"] if measure == "negative_reward" else finals[measure]
