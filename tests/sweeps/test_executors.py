@@ -232,7 +232,9 @@ def wait_for(executor):
 
 def test_workers_that_cannot_be_prepared_stop_the_sweep_with_the_reason(cluster, small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "only_here", types.ModuleType("only_here"))  # in no file
-    with pytest.raises(NotAvailable, match=r"dask workers cannot run these cells: the module 'only_here' cannot"):
+    with pytest.raises(
+        NotAvailable, match=r"dask workers cannot run these cells: worker .*: the module 'only_here' cannot"
+    ):
         steering.sweep(small, tmp_path / "a", scheduler=cluster, imports=["only_here"])
     assert not [event for event in read_events(tmp_path / "a") if event["event"] in ("retry", "quarantine")]
     with pytest.raises(SteeringError, match="module 'only_here' cannot be imported"):

@@ -263,8 +263,8 @@ def _alone(agent: Agent) -> Iterator[None]:
     with _busy_lock:
         if id(agent) in _busy:
             raise SteeringError(
-                f"this object of agent '{agent.name}' is in another run, of another thread perhaps, and an agent learns "
-                "in one run at a time; make one for each, with make_agent(...) or copy.deepcopy."
+                f"this object of agent '{agent.name}' is in another run, of another thread perhaps, and an agent "
+                "learns in one run at a time; make one for each, with make_agent(...) or copy.deepcopy."
             )
         _busy.add(id(agent))
     try:

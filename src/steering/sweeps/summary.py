@@ -118,6 +118,10 @@ def summarise(results: Results) -> Summary:
             "a score needs an oracle that earns more than a random policy, and cells computed by this version; it is "
             "not known where the table has none."
         )
+    if results.conflicts:
+        notes.append(
+            f"{len(results.conflicts)} cell(s) have rows with different numbers and are left out (see status)."
+        )
     if results.problems:
         notes.append(f"{len(results.problems)} file(s) are not whole shards and were not read.")
     return Summary(scores.measure, _by_environment(scores), overall, improvement, notes)

@@ -4,7 +4,8 @@ Each dask worker holds a `LocalExecutor` of one process for each of its threads,
 there exactly as on one machine. A dask worker that dies altogether is dask's affair: it gives the batch to another;
 a batch that took several dask workers down is split until the cell to blame is alone.
 
-Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, in the same version.
+Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, with the same source: a
+worker with another is refused by name before it computes anything.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from steering._code import package_source
 from steering._version import REVISION, __version__
 from steering.errors import InvalidOption, NotAvailable, SteeringError, Unreachable
 from steering.sweeps.compute import Failure, Outcome
 from steering.sweeps.executors.base import Limits, Setup, SetupFailed
 
 CONNECT_SECONDS = 10
-PROGRAM = f"{__version__} (revision {REVISION})"
+PROGRAM = f"{__version__} (revision {REVISION}, source {package_source()[:12]})"
 HOW = f"pip install 'steering-rl[dask]=={__version__}'"
 GONE = (
     "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
@@ -185,19 +187,30 @@ def run_remote(
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
     if program != PROGRAM:
-        raise ImportError(f"they have version {PROGRAM}, and the sweep was started with {program}")
+        raise ImportError(f"{_name()} has version {PROGRAM}, and the sweep was started with {program}")
     settings = (limits, setup)
     executor = _take(settings)
     try:
         executor.submit(0, batch, cells)
         while not (ready := executor.wait(60.0)):
             pass
+    except SetupFailed as error:
+        executor.close()
+        raise SetupFailed(f"{_name()}: {error}") from None
     except BaseException:
         executor.close()
         raise
     _give_back(settings, executor)
     outcome: Outcome = ready[0][1]
     return outcome.pack()
+
+
+def _name() -> str:
+    """What the cluster calls this worker."""
+    import distributed
+
+    worker: Any = distributed.get_worker()  # type: ignore[no-untyped-call]
+    return f"worker {worker.name} at {worker.address}"
 
 
 def _take(settings: Settings) -> Any:
