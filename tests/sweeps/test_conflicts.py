@@ -18,7 +18,6 @@ from steering.sweeps.store.directory import Store
 from steering.sweeps.store.load import ProblemWarning
 from steering.sweeps.summary import summarise
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
