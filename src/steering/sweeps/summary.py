@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from steering._files import write_atomically
+from steering._files import csv_bytes, write_atomically
 from steering._types import Floats
 from steering.errors import NotAvailable
 from steering.runs.statistics import (
@@ -81,7 +81,7 @@ class Summary:
         parts = [f"# Summary\n\nMeasure: {MEASURES[self.measure]}; lower is better. {INTERVALS}.\n"]
         for title, table in self._tables():
             parts.append(f"## {title}\n\n{markdown_table(table)}\n")
-        parts.extend(f"Note: {note}\n" for note in self.notes)
+        parts.extend(f"Note: {markdown_text(note)}\n" for note in self.notes)
         return "\n".join(parts)
 
     def write(self, directory: str | Path) -> list[Path]:
@@ -90,7 +90,7 @@ class Summary:
         target.mkdir(parents=True, exist_ok=True)
         files = {"summary.md": self.markdown().encode()}
         for title, table in self._tables():
-            files[f"{title.lower().replace(' ', '-')}.csv"] = table.to_csv(index=False).encode()
+            files[f"{title.lower().replace(' ', '-')}.csv"] = csv_bytes(table)
         for name, content in files.items():
             write_atomically(target / name, content)
         return [target / name for name in files]
@@ -234,4 +234,12 @@ def markdown_table(table: pd.DataFrame) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if np.isfinite(value) else "-"
-    return str(value).replace("|", "\\|")
+    return markdown_text(str(value))
+
+
+def markdown_text(text: str) -> str:
+    """A name from a file as it is: no link, no code, no HTML, one line."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    for sign in "\\`|[]":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown.replace("<", "&lt;").replace(">", "&gt;")

@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from steering._files import TEMPORARY_PREFIX, write_atomically
 from steering.errors import SteeringError, Unreachable
-from steering.sweeps.store import schema
+from steering.sweeps.store import lists, schema
 from steering.sweeps.store.places import StoreError, names_in, read_json, without_controls, writing
 from steering.sweeps.store.shard_files import NAME, different, digests_of, read_shard
 
@@ -50,6 +50,8 @@ SMALL_BYTES = 4 << 20
 MERGED_BYTES = 32 << 20
 READ_AHEAD = 3
 """Shards that are read before they are asked for."""
+SCANNED = ("key", "version", "environment", "agent", "steps", "config")
+"""Columns that tell which cells are done."""
 MANY_SMALL = 64
 """Fewer small shards than that are not merged: reading them costs less than merging would at the end of a sweep."""
 
@@ -161,9 +163,9 @@ class Store:
         """Keys of all finished cells; every shard's checksum is verified."""
         found = Scan()
         twice: set[bytes] = set()
-        for name, pieces in self.read(["key", "version"], found.problems):
+        for name, pieces in self.read(SCANNED, found.problems):
             try:
-                tables = list(pieces)
+                tables = [_claiming(rows) for rows in pieces]
                 keys = [key for rows in tables for key in keys_of(rows)]
             except UNREADABLE as error:
                 found.problems.append((name, reason_of(error)))
@@ -373,6 +375,12 @@ def _counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
         yield piece
     if found != rows:
         raise schema.BadShard(f"it has {found} rows, its name says {rows}")
+
+
+def _claiming(rows: pa.Table) -> pa.Table:
+    """Keys and versions of rows that are what their configuration says."""
+    lists.check_claims(rows)
+    return rows.select(["key", "version"])
 
 
 def keys_of(rows: pa.Table) -> list[bytes]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from steering._files import write_atomically
+from steering._files import csv_bytes, write_atomically
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store import lists
@@ -245,7 +245,7 @@ class Results(Tabled):
             table = getattr(self, name)
             path = target / f"{name}.{format}"
             if format == "csv":
-                content = table.to_csv(index=False).encode()
+                content = csv_bytes(table)
             else:
                 sink = pa.BufferOutputStream()
                 pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink, compression="zstd")
@@ -281,15 +281,16 @@ class Results(Tabled):
     ) -> pa.Table:
         """Columns of all kept cells, each cell once, in the canonical order; every piece is checked, then shrunk."""
         names = list(dict.fromkeys(["key", *ORDER, *columns]))
+        read = list(dict.fromkeys([*names, "config"]))
         problems: list[tuple[str, str]] = []
         tables = [shrink(pa.schema([SCHEMA.field(name) for name in names]).empty_table())]
         values = 0
-        for name, pieces in self._store.read(names, problems):
+        for name, pieces in self._store.read(read, problems):
             own = []
             size = values
             try:
                 for piece in pieces:
-                    own.append(shrink(self._kept(piece, check)))
+                    own.append(shrink(self._kept(piece, check).select(names)))
                     size += lists.most_values(own[-1])
                     if size > MAX_ROWS:
                         break
@@ -329,6 +330,7 @@ class Results(Tabled):
     def _kept(self, rows: pa.Table, check: Callable[[pa.Table], None]) -> pa.Table:
         """Rows of the cells that were asked for, after all were checked."""
         lists.check_nulls(rows)
+        lists.check_claims(rows)
         check(rows)
         for column, texts in self._keep.items():
             rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
