@@ -19,7 +19,7 @@ from steering._checks import choose, in_range
 from steering._compiled import optimism as kernels
 from steering._types import Bools, Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions, Problem
-from steering.beliefs import Belief, Rows, SparseBelief
+from steering.beliefs import Belief, SparseBelief
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
 
@@ -115,13 +115,15 @@ class OptimisticAgent(ModelBasedAgent):
         """Visits n of every pair, at least 1, shape (S, A)."""
         return np.maximum(self.belief.totals, 1.0)
 
-    def model(self) -> tuple[Rows, Floats, Bools]:
+    def model(self) -> tuple[Floats, Floats, Bools]:
         """P (S, A, S), r (S, A) and which pairs are known, (S, A)."""
         if getattr(self.options, "model", "posterior") == "posterior":
-            return *self.belief.mean_model(), np.ones(self.problem.mask.shape, dtype=np.bool_)
+            P, r = self.belief.mean_model()
+            assert isinstance(P, np.ndarray)
+            return P, r, np.ones(self.problem.mask.shape, dtype=np.bool_)
         return *empirical_model(self.belief), self.belief.totals > 0
 
-    def solve_with_bonus(self, P: Rows, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
+    def solve_with_bonus(self, P: Floats, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
         """Plan by Q = min(cap, r + bonus + factor sqrt(Var_P V) + g P V), cap where not known; Q (layers, S, A).
 
         r and bonus are (layers, S, A) or broadcast to it, factor is (S, A).

@@ -112,8 +112,9 @@ class SparseBelief(Belief):
             "make the problem smaller",
         )
         larger = _places(new)
-        for into, out_of in zip(larger, self.pool[3:], strict=True):
-            into[:old] = out_of
+        larger[0][:old] = self.pool[3]
+        for column in (1, 2, 3):
+            larger[column][:old] = self.pool[3 + column]
         self.pool = (*self.pool[:3], *larger)
         following, origin = np.empty(new, np.int32), np.empty(new, np.int32)
         following[:old], origin[:old] = self.links[1], self.links[2]

@@ -44,7 +44,9 @@ def list_envs() -> list[EnvInfo]:
     return infos
 
 
-def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **options: Any) -> Environment:
+def make_env(
+    env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment | Callable[..., Any], **options: Any
+) -> Environment:
     """Make an environment from text, an MDP, a Gymnasium environment or another `Environment`.
 
     Parameters

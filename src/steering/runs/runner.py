@@ -6,7 +6,9 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
-from steering.errors import InvalidOption
+from steering.errors import InvalidOption, SteeringError
 from steering.mdp.simulator import Simulator
 from steering.runs.comparison import Comparison
 from steering.runs.loop import Watcher, simulate, step_by_step
@@ -204,6 +206,10 @@ class Runs:
             yield self.finished[-1]
 
     def _one(self, seed: int) -> OneRun:
+        with _alone(self.agent):
+            return self._run(seed)
+
+    def _run(self, seed: int) -> OneRun:
         began = time.perf_counter()
         environment, agent = self.environment, self.agent
         agent.start(problem_of(environment), stream(seed, "planning"), stream(seed, "acting"))
@@ -250,6 +256,28 @@ class Runs:
         )
 
 
+_busy: set[int] = set()
+"""Agents that are in a run now, by their `id`."""
+_busy_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _alone(agent: Agent) -> Iterator[None]:
+    """Refuse an agent that is in another run: two would write into one belief, and both give wrong numbers."""
+    with _busy_lock:
+        if id(agent) in _busy:
+            raise SteeringError(
+                f"this object of agent '{agent.name}' is in another run, of another thread perhaps, and an agent "
+                "learns in one run at a time; make one for each, with make_agent(...) or copy.deepcopy."
+            )
+        _busy.add(id(agent))
+    try:
+        yield
+    finally:
+        with _busy_lock:
+            _busy.discard(id(agent))
+
+
 def problem_of(environment: Environment) -> Problem:
     """What an agent is told about an environment."""
     return Problem(
@@ -265,7 +293,8 @@ def problem_of(environment: Environment) -> Problem:
 def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) -> tuple[Ints, Ints, Floats]:
     """The same alternation, one step at a time, on an environment that can only be stepped."""
     assert environment.make_gym is not None
-    live = LiveGym(environment.make_gym, int(stream(seed, "live").integers(2**31)), episodic=environment.episodic)
+    first = int(stream(seed, "live").integers(2**31))
+    live = LiveGym(environment.make_gym, first, episodic=environment.episodic, name=environment.name)
     try:
         return step_by_step(agent, live, environment, steps)
     finally:

@@ -46,6 +46,7 @@ class Nursery:
                 [sys.executable, "-P", "-W", f"ignore:{NO_CACHE}", "-m", NURSERY, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                stdout=2,  # what environments print is not a result
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
                 start_new_session=True,  # Ctrl-C is for the owner, which then ends everything in order
             )
