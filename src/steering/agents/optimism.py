@@ -68,7 +68,7 @@ class OptimisticOptions(ToldOptions):
 
 
 @dataclass(frozen=True)
-class ConfidentOptions(OptimisticOptions):
+class DeltaOptions(ToldOptions):
     """Options of agents whose bounds hold with a stated probability.
 
     Attributes
@@ -82,6 +82,11 @@ class ConfidentOptions(OptimisticOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         in_range("delta", self.delta, 0.0, 1.0, open_low=True)
+
+
+@dataclass(frozen=True)
+class ConfidentOptions(OptimisticOptions, DeltaOptions):
+    """Options of agents that choose their model and whose bounds hold with a stated probability."""
 
 
 class OptimisticAgent(ModelBasedAgent):

@@ -13,26 +13,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steering._checks import in_range
 from steering._types import Floats
-from steering.agents.optimism import OptimisticAgent, ToldOptions, need_variance, reward_spread, row_spread
+from steering.agents.optimism import DeltaOptions, OptimisticAgent, need_variance, reward_spread, row_spread
 
 
 @dataclass(frozen=True)
-class VBRBOptions(ToldOptions):
-    """Options of VBRB.
-
-    Attributes
-    ----------
-    delta
-        Probability with which the bounds may fail.
-    """
-
-    delta: float = 0.05
+class VBRBOptions(DeltaOptions):
+    """VBRB has the options of agents that are told the range of rewards and delta, and no others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         need_variance(self.normal_gamma)
 
 
