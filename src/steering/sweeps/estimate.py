@@ -19,8 +19,8 @@ BUDGET_SECONDS = 10.0
 def estimate_seconds(plan: Plan, pending: Iterable[int]) -> tuple[float, list[tuple[str, str]]]:
     """Seconds of one core that some cells will take, and the trials that failed: (what, message).
 
-    Trials of up to 200 and 2000 steps give the time of a step for as many groups as fit in ten seconds; groups without a
-    trial, or whose trial failed, take the mean of those with the same agent, or of all.
+    Trials of up to 200 and 2000 steps give the time of a step for as many groups as fit in ten seconds; groups without
+    a trial, or whose trial failed, take the mean of those with the same agent, or of all.
     """
     counts: dict[int, int] = defaultdict(int)
     for cell in pending:
