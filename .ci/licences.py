@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
-EXTRAS = ("dask", "xarray", "tracking", "docs", "dev")
+EXTRAS = ("dask", "xarray", "tracking", "lab", "docs", "dev")
 ROW = re.compile(r"^\| (\S+) \| (.+?) \| (.+?) \|$", flags=re.MULTILINE)
 HEAD = """# Licences
 

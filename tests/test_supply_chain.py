@@ -83,3 +83,9 @@ def test_the_citation_has_the_version_of_the_package() -> None:
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r'^version: "(.*)"$', text, flags=re.MULTILINE) == [__version__]
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_smoke_tests_of_the_lowest_versions_are_there() -> None:
+    named = re.findall(r"tests/[\w/]+(?:\.py)?", (ROOT / ".ci" / "test_lowest").read_text(encoding="utf-8"))
+    assert len(named) > 8
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steering.mdp import TabularMDP
     from steering.runs import Comparison, bayesian_regret, run
     from steering.runs.results import RunResults
+    from steering.session import Session
     from steering.sweeps import sweep
     from steering.sweeps.store.load import Results, load
 
@@ -43,6 +44,7 @@ _HOMES = {
     "Results": "steering.sweeps.store.load",
     "RunResults": "steering.runs",
     "load": "steering.sweeps.store.load",
+    "Session": "steering.session",
 }
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "Environment",
     "Results",
     "RunResults",
+    "Session",
     "SteeringError",
     "TabularMDP",
     "__version__",

@@ -123,7 +123,8 @@ def test_moment_matching_obeys_the_law_of_total_variance() -> None:
     agent = trained("mm", env)
     rows, cells = plain_beliefs(agent)
     values = np.random.default_rng(3).normal(size=env.n_states)
-    nu = agent.exact_uncertainty(rows.mean(), values)
+    agent.belief.mean_model()
+    nu = agent.exact_uncertainty(values)
     rng = np.random.default_rng(4)
     n = 200_000
     P = rows.draw(rng, size=n)

@@ -1,4 +1,4 @@
-"""The belief that agents use: agrees with the two plain beliefs, learns its priors by evidence, draws correctly."""
+"""The belief that agents use, in both forms: agrees with the two plain beliefs, learns its priors, draws correctly."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steering._compiled.beliefs import EVIDENCE_LIMIT
-from steering.beliefs import DirichletRows, ModelBelief, NormalGammaCells
-from steering.beliefs.model import GRID, MEAN_PULL, PLAUSIBLE, PULL, UNIT_GRID
+from steering.beliefs import DirichletRows, ModelBelief, NormalGammaCells, SparseBelief
+from steering.beliefs.base import GRID, MEAN_PULL, PLAUSIBLE, PULL, UNIT_GRID
 from steering.errors import InvalidOption, SteeringError
+
+pytestmark = pytest.mark.parametrize("Form", [ModelBelief, SparseBelief])
 
 S, A = 3, 2
 SHAPE = (S, A, S)
@@ -76,9 +78,9 @@ def evidence_of(belief, prior) -> float:
 
 @given(TRANSITIONS, st.sampled_from([0.01, 1.0, 5.0]))
 @settings(max_examples=50)
-def test_agrees_with_rows_and_cells(data, eta: float) -> None:
+def test_agrees_with_rows_and_cells(Form, data, eta: float) -> None:
     prior = (0.5, 2.0, 3.0, 1.0)
-    belief = ModelBelief(S, A, eta=eta, normal_gamma=prior)
+    belief = Form(S, A, eta=eta, normal_gamma=prior)
     belief.observe_many(arrays(data))
     rows, cells = plain(data, eta, prior)
     np.testing.assert_allclose(belief.alpha, rows.alpha, rtol=1e-14)
@@ -92,9 +94,9 @@ def test_agrees_with_rows_and_cells(data, eta: float) -> None:
 
 @given(TRANSITIONS, st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_batch_is_sequential_in_any_order(data, shuffler) -> None:
+def test_batch_is_sequential_in_any_order(Form, data, shuffler) -> None:
     options = {"concentration": "learned", "reward_scale": "learned"}
-    one, other = ModelBelief(S, A, **options), ModelBelief(S, A, **options)
+    one, other = Form(S, A, **options), Form(S, A, **options)
     one.observe_many(arrays(data))
     shuffler.shuffle(data)
     for transition in data:
@@ -108,9 +110,9 @@ def test_batch_is_sequential_in_any_order(data, shuffler) -> None:
 
 @pytest.mark.parametrize(("rows", "eta"), [(0.02, 1.0), (0.3, 10.0), (5.0, 1.0), (50.0, 0.37)])
 @pytest.mark.parametrize("n", [1, 20, 600])
-def test_learned_concentration_is_the_plausible_value_nearest_to_the_given(rows: float, eta: float, n: int) -> None:
+def test_learned_concentration_is_the_plausible_value_nearest_to_the_given(Form, rows, eta: float, n: int) -> None:
     data = random_data(1, n, rows=rows)
-    belief = ModelBelief(S, A, eta=eta, concentration="learned")
+    belief = Form(S, A, eta=eta, concentration="learned")
     belief.observe_many(arrays(data))
     assert belief.eta == eta  # takes effect at refresh only
     belief.refresh()
@@ -126,9 +128,9 @@ def test_learned_concentration_is_the_plausible_value_nearest_to_the_given(rows:
         assert 0.2 < belief.eta / rows < 5
 
 
-def test_a_few_rows_with_one_outcome_each_do_not_prove_that_rows_are_deterministic() -> None:
+def test_a_few_rows_with_one_outcome_each_do_not_prove_that_rows_are_deterministic(Form) -> None:
     """Three rows seen twice each: the best score is near 0, but 0.3 is not excluded; 60 visits of each do that."""
-    belief = ModelBelief(S, A, concentration="learned")
+    belief = Form(S, A, concentration="learned")
     data = [(s, 0, 0.0, s) for s in range(S)] * 2
     belief.observe_many(arrays(data))
     belief.refresh()
@@ -142,10 +144,10 @@ def test_a_few_rows_with_one_outcome_each_do_not_prove_that_rows_are_determinist
 
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 100.0])
 @pytest.mark.parametrize("n", [1, 30, 400])
-def test_learned_reward_scale_is_the_maximum_of_evidence_and_pull(scale: float, n: int) -> None:
+def test_learned_reward_scale_is_the_maximum_of_evidence_and_pull(Form, scale: float, n: int) -> None:
     prior = (0.0, 4.0, 3.0, 3.0)
     data = random_data(2, n, scale=scale)
-    belief = ModelBelief(S, A, normal_gamma=prior, reward_scale="learned")
+    belief = Form(S, A, normal_gamma=prior, reward_scale="learned")
     belief.observe_many(arrays(data))
     belief.refresh()
     score = [evidence_of(belief, unit_prior(prior, c)) - 0.5 * (np.log(c) / PULL) ** 2 for c in UNIT_GRID]
@@ -165,8 +167,8 @@ def test_learned_reward_scale_is_the_maximum_of_evidence_and_pull(scale: float, 
     np.testing.assert_allclose(belief.rate, cells.rate, rtol=1e-10)
 
 
-def test_learning_the_scale_leaves_the_spread_of_unseen_mean_rewards() -> None:
-    belief = ModelBelief(S, A, reward_scale="learned")
+def test_learning_the_scale_leaves_the_spread_of_unseen_mean_rewards(Form) -> None:
+    belief = Form(S, A, reward_scale="learned")
     before = belief.rate / ((belief.prior[1] + belief.counts) * (belief.shape - 1))
     belief.observe_many(arrays([(0, 0, 1e-3 * (-1) ** i, 0) for i in range(200)]))
     belief.refresh()
@@ -176,24 +178,24 @@ def test_learning_the_scale_leaves_the_spread_of_unseen_mean_rewards() -> None:
     np.testing.assert_allclose(after[unseen], before[unseen], rtol=1e-12)
 
 
-def test_where_there_is_more_noise_the_prior_is_worth_no_more_observations() -> None:
-    belief = ModelBelief(S, A, reward_scale="learned")
+def test_where_there_is_more_noise_the_prior_is_worth_no_more_observations(Form) -> None:
+    belief = Form(S, A, reward_scale="learned")
     belief.observe_many(arrays(random_data(6, 300, scale=50.0)))
     belief.refresh()
     assert belief.noise_unit > 10
     assert belief.prior[1] == 4.0
 
 
-def test_a_common_cost_is_expected_where_nothing_was_tried() -> None:
-    belief = ModelBelief(S, A, reward_scale="learned")
+def test_a_common_cost_is_expected_where_nothing_was_tried(Form) -> None:
+    belief = Form(S, A, reward_scale="learned")
     belief.observe_many(arrays([(s, 0, -1.0, y) for s in range(S) for y in range(S) for _ in range(50)]))
     belief.refresh()
     assert belief.prior[0] == pytest.approx(-9 / (9 + MEAN_PULL), abs=0.02)
     np.testing.assert_array_equal(belief.mu[:, 1], belief.prior[0])
 
 
-def test_fixed_priors_do_not_move() -> None:
-    belief = ModelBelief(S, A, eta=2.0)
+def test_fixed_priors_do_not_move(Form) -> None:
+    belief = Form(S, A, eta=2.0)
     belief.observe_many(arrays(random_data(3, 200, scale=30.0)))
     belief.refresh()
     assert (belief.eta, belief.noise_unit, belief.prior) == (2.0, 1.0, (0.0, 4.0, 3.0, 3.0))
@@ -201,28 +203,28 @@ def test_fixed_priors_do_not_move() -> None:
 
 @pytest.mark.parametrize("value", [-100.0, -10.0, 1.0, 1e6])
 @pytest.mark.parametrize("visits", [1, 2, 8])
-def test_rewards_that_are_all_alike_have_no_noise_however_far_from_the_prior(value: float, visits: int) -> None:
-    belief = ModelBelief(S, A, reward_scale="learned")
+def test_rewards_that_are_all_alike_have_no_noise_however_far_from_the_prior(Form, value: float, visits: int) -> None:
+    belief = Form(S, A, reward_scale="learned")
     belief.observe_many(arrays([(s, 0, value, y) for s in range(S) for y in range(S)] * visits))
     belief.refresh()
     assert belief.noise_unit <= 1
     assert belief.prior[3] / belief.prior[1] == pytest.approx(3 / 4)
 
 
-def test_a_cell_without_noise_does_not_outvote_the_others() -> None:
+def test_a_cell_without_noise_does_not_outvote_the_others(Form) -> None:
     """Eight cells with noise of 1, and one that was visited for ever and has none."""
     rng = np.random.default_rng(7)
     noisy = [(s, a, float(rng.normal()), y) for s in (0, 1) for a in range(A) for y in (0, 1) for _ in range(8)]
-    belief = ModelBelief(S, A, reward_scale="learned")
+    belief = Form(S, A, reward_scale="learned")
     belief.observe_many(arrays(noisy + [(2, 0, 0.3, 2)] * 5000))
     belief.refresh()
     assert belief.noise_unit > 0.3
 
 
-def test_a_gap_among_plausible_concentrations_is_not_filled() -> None:
+def test_a_gap_among_plausible_concentrations_is_not_filled(Form) -> None:
     """Ten rows with one outcome each and a flat one: small values and large ones, and nothing between."""
     n = 30
-    belief = ModelBelief(n, 1, concentration="learned")
+    belief = Form(n, 1, concentration="learned")
     data = [(s, 0, 0.0, s) for s in range(10) for _ in range(5)] + [(29, 0, 0.0, k % n) for k in range(2010)]
     belief.observe_many(arrays(data))
     belief.refresh()
@@ -233,10 +235,10 @@ def test_a_gap_among_plausible_concentrations_is_not_filled() -> None:
 
 
 @pytest.mark.parametrize("eta", [1e-3, 0.03, 1.0])
-def test_drawn_models_have_the_posterior_moments(eta: float) -> None:
+def test_drawn_models_have_the_posterior_moments(Form, eta: float) -> None:
     """18 + 6 means, 18 variances: below 5 standard errors each (2.4e-5 in total; fixed seed)."""
     data = random_data(4, 25)
-    belief = ModelBelief(S, A, eta=eta)
+    belief = Form(S, A, eta=eta)
     belief.observe_many(arrays(data))
     rows, cells = plain(data, eta, (0, 4, 3, 3))
     rng = np.random.default_rng(5)
@@ -260,22 +262,23 @@ def test_drawn_models_have_the_posterior_moments(eta: float) -> None:
 
 
 @pytest.mark.parametrize("eta", [1e-3, 1e-2, 0.04, 1e3])
-def test_learned_and_extreme_concentrations_draw_no_nan(eta: float) -> None:
+def test_learned_and_extreme_concentrations_draw_no_nan(Form, eta: float) -> None:
     for size in (1, 2, 30):
-        belief = ModelBelief(size, 1, eta=eta, concentration="learned")
+        belief = Form(size, 1, eta=eta, concentration="learned")
         belief.observe_many((np.zeros(50, int), np.zeros(50, int), np.zeros(50), np.zeros(50, int)))
         belief.refresh()
         rng = np.random.default_rng(0)
         for _ in range(200):
             P, r = belief.draw_model(rng)
+            P = np.asarray(P)
             assert np.isfinite(P).all()
             assert np.isfinite(r).all()
             np.testing.assert_allclose(P.sum(axis=-1), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e6, -1e6])
-def test_constant_and_huge_rewards_stay_finite(value: float) -> None:
-    belief = ModelBelief(2, 1, concentration="learned", reward_scale="learned")
+def test_constant_and_huge_rewards_stay_finite(Form, value: float) -> None:
+    belief = Form(2, 1, concentration="learned", reward_scale="learned")
     for _ in range(300):
         belief.observe(0, 0, value, 1)
     belief.refresh()
@@ -291,14 +294,14 @@ def test_constant_and_huge_rewards_stay_finite(value: float) -> None:
     assert belief.mu[0, 0, 1] == pytest.approx(value, rel=0.5, abs=1e-12)
 
 
-def test_wrong_transitions_are_refused_and_change_nothing() -> None:
-    belief = ModelBelief(2, 2, concentration="learned", reward_scale="learned")
+def test_wrong_transitions_are_refused_and_change_nothing(Form) -> None:
+    belief = Form(2, 2, concentration="learned", reward_scale="learned")
     good = (0, 0, 1.0, 1)
     for bad in ((2, 0, 1.0, 0), (-1, 0, 1.0, 0), (0, 2, 1.0, 0), (0, 0, 1.0, 2), (0, 0, np.nan, 0), (0, 0, np.inf, 0)):
         with pytest.raises(SteeringError, match="number 1 "):
             belief.observe_many(arrays([good, bad]))
     assert belief.counts.sum() == 0
-    fresh = ModelBelief(2, 2, concentration="learned", reward_scale="learned")
+    fresh = Form(2, 2, concentration="learned", reward_scale="learned")
     for one in (belief, fresh):
         one.observe_many(arrays([good, (0, 1, 0.5, 0)] * 40))
         one.refresh()
@@ -315,12 +318,12 @@ def test_wrong_transitions_are_refused_and_change_nothing() -> None:
         ({"normal_gamma": (0, 0, 1, 1)}, "lambda"),
     ],
 )
-def test_bad_options_are_named(options, word: str) -> None:
+def test_bad_options_are_named(Form, options, word: str) -> None:
     with pytest.raises(InvalidOption, match=word):
-        ModelBelief(2, 2, **options)
+        Form(2, 2, **options)
 
 
 @pytest.mark.parametrize(("states", "actions"), [(0, 1), (1, 0), (-1, 2)])
-def test_an_empty_mdp_is_refused(states: int, actions: int) -> None:
+def test_an_empty_mdp_is_refused(Form, states: int, actions: int) -> None:
     with pytest.raises(InvalidOption, match="at least one"):
-        ModelBelief(states, actions)
+        Form(states, actions)

@@ -26,7 +26,7 @@ WRONG = [
     (["run", "deepsea:8,size=3", "-a", "psrl"], "unknown option of deepsea 'size'"),
     (["run", "deepsea", "-a", "psrl"], "deepsea needs n"),
     (["run", "deepsea:1", "-a", "psrl"], "n of deepsea is 1; it must be at least 3"),
-    (["run", "deepsea:100000", "-a", "psrl"], "make it smaller"),
+    (["run", "priormdp:100000,2", "-a", "psrl"], "make it smaller"),
     (["run", "priormdp:1,2", "-a", "psrl"], "has one state"),
     (["run", "priormdp:3,1", "-a", "psrl"], "has one action in every state"),
     (["run", "widenarrow:2,1", "-a", "psrl"], "has one action in every state"),

@@ -27,6 +27,8 @@ PAGES = [
         "docs/reproduction.md",
         "docs/add_an_agent.md",
         "docs/add_an_environment.md",
+        "docs/session.md",
+        "docs/tutorial_maintenance.md",
     )
 ]
 ALL_PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

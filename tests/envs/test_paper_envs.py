@@ -142,7 +142,7 @@ REFUSED = [
     (lambda: deep_sea(3.5), r"n of deepsea is 3\.5; it must be a whole number"),  # type: ignore[arg-type]
     (lambda: deep_sea(True), "n of deepsea is True; it must be a whole number"),
     (lambda: deep_sea("8"), "n of deepsea is '8'; it must be a whole number"),  # type: ignore[arg-type]
-    (lambda: deep_sea(10**6), "deepsea has 1000000 states"),
+    (lambda: prior_mdp(10**6, 2), "priormdp of 1000000 states and 2 actions as a dense table needs 64.0 TB of memory"),
     (lambda: deep_sea(8, reward="none"), "reward of deepsea is 'none'; it must be one of: sparse, dense"),
     (lambda: deep_sea(8, delta=-1), "delta of deepsea is -1; it must be at least 0"),
     (lambda: deep_sea(8, delta=math.nan), "delta of deepsea is nan; it must be a finite number"),

@@ -262,7 +262,7 @@ def test_a_saved_plan_has_the_same_keys_and_makes_no_environment():
         ('environments = ["deepsea:4"]\nagents = [{ name = "psrl", eta = [] }]', "leaves nothing to run"),
         ('environments = ["deepsea:4"]\nagents = [{ name = "psrl", eta = { a = 1 } }]', "not a value of an option"),
         ('environments = ["gym:os:system"]\nagents = ["psrl"]', "import a module"),
-        ('environments = ["deepsea:99999999"]\nagents = ["psrl"]', "the limit is"),
+        ('environments = ["priormdp:99999,2"]\nagents = ["psrl"]', "make it smaller"),
         ('environments = ["deepsea:4", "deepsea:5"]\nagents = ["psrl"]\nseeds = 9000000', "too large"),
         (
             'environments = ["deepsea:4,discount=0.9999999999"]\nagents = ["psrl"]',

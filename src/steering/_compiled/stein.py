@@ -210,11 +210,14 @@ def _tabulate(eta, last, g, log_g, nodes, table):
 
 
 @jit
-def _groups(counts, size, value):
-    """Group the outcomes of a row by equal counts; unseen ones first. Returns the number of groups and n."""
+def _groups(counts, outcomes, size, value):
+    """Group the outcomes of a row by equal counts; unseen ones first. Returns the number of groups and n.
+
+    `counts` may leave out outcomes that were never seen; there are `outcomes` of them all.
+    """
     found = 1
     value[0] = 0.0
-    size[0] = 0.0
+    size[0] = float(outcomes - counts.shape[0])
     total = 0.0
     for y in range(counts.shape[0]):
         c = counts[y]
@@ -273,6 +276,38 @@ def _centre(z, groups, row, last, rule, nodes, table):
 
 
 @jit
+def barker_row(counts, n, eta, a, empirical, space):
+    """Posterior Stein information of one row of n outcomes; `counts` may leave out those never seen.
+
+    See `barker_information_rows` for the rest; `space` is a `barker_space` for this eta.
+    """
+    row, rules, table, nodes = space
+    size, value, alpha, p = row
+    # Slot j holds rule and table for alpha = eta + j < _LARGE; the last slot is scratch for larger ones.
+    last = math.ceil(_LARGE - eta) - 1
+    groups, total = _groups(counts, n, size, value)
+    whole = total + n * eta
+    for k in range(groups):
+        alpha[k] = eta + value[k]
+        p[k] = value[k] / total if empirical and total > 0.0 else alpha[k] / whole
+    square = 0.0
+    for z in range(groups):
+        if size[z] == 0.0:
+            continue
+        j = int(min(value[z], 2.0 * _TABLE))
+        if j > last or j != value[z]:
+            j = _TABLE
+            k = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
+            square += size[z] * _centre(z, groups, row, -1, rules[j], k, table[j])
+            continue
+        if nodes[j] == 0:
+            nodes[j] = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
+            _tabulate(eta, last, rules[j, 0], rules[j, 1], nodes[j], table[j])
+        square += size[z] * _centre(z, groups, row, last, rules[j], nodes[j], table[j])
+    return a * square
+
+
+@jit
 def barker_information_rows(counts, eta, a, empirical):
     """Posterior Stein information of every row (barker operator, kernel ``a I + b 11'``, Dirichlet(eta) prior).
 
@@ -294,95 +329,28 @@ def barker_information_rows(counts, eta, a, empirical):
     """
     rows, n = counts.shape
     out = np.empty(rows)
-    row = np.empty((4, n + 1))
-    size, value, alpha, p = row
-    # Slot j holds rule and table for alpha = eta + j < _LARGE; the last slot is scratch for larger ones.
-    last = math.ceil(_LARGE - eta) - 1
-    rules = np.empty((_TABLE + 1, 3, _MAX_NODES))
-    table = np.empty((_TABLE + 1, _MAX_NODES, _TABLE))
-    nodes = np.zeros(_TABLE + 1, dtype=np.int64)
+    row, rules = np.empty((4, n + 1)), np.empty((_TABLE + 1, 3, _MAX_NODES))
+    table, nodes = np.empty((_TABLE + 1, _MAX_NODES, _TABLE)), np.zeros(_TABLE + 1, dtype=np.int64)
     untouched = -1.0
     for r in range(rows):
-        groups, total = _groups(counts[r], size, value)
-        if total == 0.0 and untouched >= 0.0:
+        empty = not counts[r].any()
+        if not empty or untouched < 0.0:
+            out[r] = barker_row(counts[r], n, eta, a, empirical, (row, rules, table, nodes))
+        else:
             out[r] = untouched
-            continue
-        whole = total + n * eta
-        for k in range(groups):
-            alpha[k] = eta + value[k]
-            p[k] = value[k] / total if empirical and total > 0.0 else alpha[k] / whole
-        square = 0.0
-        for z in range(groups):
-            if size[z] == 0.0:
-                continue
-            j = int(min(value[z], 2.0 * _TABLE))
-            if j > last or j != value[z]:
-                j = _TABLE
-                k = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
-                square += size[z] * _centre(z, groups, row, -1, rules[j], k, table[j])
-                continue
-            if nodes[j] == 0:
-                nodes[j] = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
-                _tabulate(eta, last, rules[j, 0], rules[j, 1], nodes[j], table[j])
-            square += size[z] * _centre(z, groups, row, last, rules[j], nodes[j], table[j])
-        out[r] = a * square
-        if total == 0.0:
+        if empty:
             untouched = out[r]
     return out
 
 
-@jit
-def select_batches(cell, batch, lines, weights, rows, images, own, sums):
-    """Of each batch the sample with the least ``kappa + 2 sim``; see `steering.stein.dictionary`.
+def barker_space(n_outcomes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Workspace of `barker_row`: groups of the row, rules and tables of one eta, and how many nodes these have.
 
-    The same operations in the same order as `Dictionary.select` one by one, dot product of BLAS included: ties between
-    samples that are alike are decided by the last digit, and must be decided alike.
-
-    Parameters
-    ----------
-    cell : int64 (n,)
-        Which of the m distinct samples each one is.
-    batch : int
-        Size of a batch.
-    lines : int64 (m, k)
-        Lines of `sums` that each distinct sample is part of.
-    weights : float64 (k,)
-        Weight of each of these lines.
-    rows, images : float64 (m, S)
-        Row of T, and the base kernel applied to it.
-    own : float64 (m,)
-        Similarity of each with itself.
-    sums : float64 (lines, S)
-        Changed in place by what is selected.
-
-    Returns
-    -------
-    int64 (ceil(n / batch),), float
-        Places of the selected samples, and the largest similarity seen in absolute value (infinite or NaN if one is).
+    What it holds is about one eta: set the last array to zero before another is used.
     """
-    n = cell.shape[0]
-    chosen = np.empty((n + batch - 1) // batch, dtype=np.int64)
-    near = np.empty(rows.shape[1])
-    largest = 0.0
-    for b in range(chosen.shape[0]):
-        least = np.inf
-        chosen[b] = b * batch
-        for i in range(b * batch, min((b + 1) * batch, n)):
-            c = cell[i]
-            near[:] = 0.0
-            for k in range(weights.shape[0]):
-                line = lines[c, k]
-                for z in range(near.shape[0]):
-                    near[z] += weights[k] * sums[line, z]
-            similar = np.dot(images[c], near)
-            if not abs(similar + own[c]) <= largest:
-                largest = abs(similar + own[c])
-                if not largest < np.inf:
-                    return chosen, largest
-            if own[c] + 2.0 * similar < least:
-                least = own[c] + 2.0 * similar
-                chosen[b] = i
-        for k in range(weights.shape[0]):
-            for z in range(near.shape[0]):
-                sums[lines[cell[chosen[b]], k], z] += rows[cell[chosen[b]], z]
-    return chosen, largest
+    return (
+        np.empty((4, n_outcomes + 1)),
+        np.empty((_TABLE + 1, 3, _MAX_NODES)),
+        np.empty((_TABLE + 1, _MAX_NODES, _TABLE)),
+        np.zeros(_TABLE + 1, dtype=np.int64),
+    )

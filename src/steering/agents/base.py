@@ -11,7 +11,6 @@ step h of an episode.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,9 +21,11 @@ from steering import _html
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
+from steering.agents.large import RepairedPlan, RowBonus, RowSolver
 from steering.agents.schedule import SCHEDULES, Schedule
-from steering.beliefs import ModelBelief
+from steering.beliefs import FORMS, Belief, GroupedRows, Rows, SparseBelief, make_belief
 from steering.beliefs.dirichlet import checked_concentration
+from steering.beliefs.model import require_dense
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
 from steering.errors import InvalidOption, NotAvailable
 from steering.mdp.simulator import Simulator, Transitions
@@ -98,8 +99,9 @@ class Agent(ABC):
         return f"Agent: {describe_agent(self)}" if hasattr(self, "options") else f"Agent: {self.name}"
 
     def _repr_html_(self) -> str:
-        options: Any = getattr(self, "options", None)
-        return _html.table(repr(self), dataclasses.asdict(options) if dataclasses.is_dataclass(options) else {})
+        from steering.agents.registry import options_of
+
+        return _html.table(repr(self), options_of(self) if hasattr(self, "options") else {})
 
     def start(self, problem: Problem, planning_rng: np.random.Generator, acting_rng: np.random.Generator) -> None:
         """Forget everything and get ready for a new run."""
@@ -187,6 +189,9 @@ class ModelBasedOptions:
     soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
     horizon also "doubling" and "tsde" (only when visits doubled, with "tsde" also when a plan has lasted longer than
     the one before)."""
+    belief: str = "auto"
+    """Form of the belief: "dense" (tables of all outcomes), "sparse" (of outcomes seen, for large worlds) or "auto" (by
+    size)."""
 
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
@@ -194,31 +199,58 @@ class ModelBasedOptions:
         choose("concentration", self.concentration, ("fixed", "learned"))
         choose("reward_scale", self.reward_scale, ("fixed", "learned"))
         choose("replan", self.replan, tuple(SCHEDULES))
+        choose("belief", self.belief, FORMS)
 
 
 class ModelBasedAgent(Agent):
-    """An agent that keeps a `ModelBelief` and acts by a table policy between two plans.
+    """An agent that keeps a `Belief` and acts by a table policy between two plans.
 
-    A subclass has a `plan` that begins with ``super().plan(state, step)``.
+    A subclass has a `plan` that begins with ``super().plan(state, step)``. In large worlds the belief is sparse, and
+    its models have `GroupedRows` in the place of a table P; `solve`, `values` and `propagate` take both.
     """
 
     options: ModelBasedOptions
     policy: Ints
-    belief: ModelBelief
+    belief: Belief
     schedule: Schedule
 
     def _reset(self) -> None:
         o, p = self.options, self.problem
         self.policy = np.zeros((p.layers, p.n_states), dtype=np.int64)
         self.schedule = SCHEDULES[o.replan](p.n_states, p.n_actions)
-        self.belief = ModelBelief(
+        self._solver = RowSolver(p)
+        self._repaired: RepairedPlan | None = None
+        self.belief = make_belief(
             p.n_states,
             p.n_actions,
+            self._belief_form(),
+            draws=self.draws_models,
             eta=o.eta,
             normal_gamma=o.normal_gamma,
             concentration=o.concentration,
             reward_scale=o.reward_scale,
         )
+
+    @property
+    def needs_tables(self) -> str:
+        """Why the agent needs dense tables of all outcomes, in words that follow "because"; empty if it does not."""
+        return ""
+
+    @property
+    def draws_models(self) -> bool:
+        """Whether a plan draws models from the posterior."""
+        return False
+
+    def _belief_form(self) -> str:
+        p, form = self.problem, self.options.belief
+        if not self.needs_tables or form == "dense":
+            return form
+        if form == "sparse":
+            raise NotAvailable(
+                f"agent '{self.name}' cannot have belief=sparse, because {self.needs_tables}; use belief=dense."
+            )
+        require_dense(p.n_states, p.n_actions, f"agent '{self.name}' needs dense tables, because {self.needs_tables}")
+        return "dense"
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Tell the schedule, and move the learned priors to what the evidence says."""
@@ -256,12 +288,14 @@ class ModelBasedAgent(Agent):
         """Update the belief."""
         self.belief.observe_many(transitions)
 
-    def solve(self, P: Floats, r: Floats) -> tuple[Floats, Floats]:
+    def solve(self, P: Rows, r: Floats) -> tuple[Floats, Floats]:
         """Make `policy` optimal for a model, warm-started from the last one; returns V and Q with their layers.
 
         V has the layers 1..H (the values of the successors of a step) in the episodic setting.
         """
         problem = self.problem
+        if isinstance(P, GroupedRows):
+            return self._solver.solve(P, r, self.policy)
         if problem.horizon is None:
             V, Q, _, _ = planning.policy_iteration(
                 P, r, problem.mask, problem.discount, self.policy[0], problem.max_iterations
@@ -269,6 +303,32 @@ class ModelBasedAgent(Agent):
             return V[None], Q[None]
         V, Q, self.policy = planning.backward_induction(P, r, problem.mask, problem.horizon, problem.discount)
         return V[1:], Q
+
+    def repair(self, model: str, bonus: RowBonus | None = None) -> RepairedPlan | None:
+        """The plan in the mean of a sparse belief, made once and kept; call its `update`. None where there is none.
+
+        There is none with a dense belief, and in the episodic setting.
+        """
+        if self._repaired is None and isinstance(self.belief, SparseBelief) and self.problem.horizon is None:
+            self._repaired = RepairedPlan(self.problem, self.belief, model, bonus or RowBonus())
+        return self._repaired
+
+    def values(self, P: Rows, r: Floats) -> Floats:
+        """Values of `policy` in a model with rewards r, with their layers (1 or H, or H + 1)."""
+        problem = self.problem
+        if isinstance(P, GroupedRows):
+            return self._solver.evaluate(P, r, self.policy)
+        if problem.horizon is None:
+            return planning.evaluate_policy(P, r, self.policy[0], problem.discount)[None]
+        return planning.evaluate_finite(P, r, self.policy, problem.discount)
+
+    def propagate(self, P: Rows, local: Floats, factor: float) -> Floats:
+        """Sum of a local quantity (layers, S, A) along `policy`, discounted by a factor, for every first action."""
+        if isinstance(P, GroupedRows):
+            return self._solver.propagate(P, local, self.policy, factor)[1]
+        if self.problem.horizon is None:
+            return planning.propagate(P, self.policy[0], local[0], factor)[None]
+        return planning.propagate_finite(P, self.policy, local, factor)
 
     def q_posterior(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Q of the optimal policies of posterior draws: mean and standard deviation over `POSTERIOR_DRAWS` of them."""

@@ -18,10 +18,10 @@ from functools import partial
 import numpy as np
 
 from steering._checks import choose, in_range
-from steering._compiled import beliefs as kernels
-from steering._compiled import planning, simulate
+from steering._compiled import simulate
 from steering._types import Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions
+from steering.beliefs import ModelBelief
 from steering.beliefs.dirichlet import draw_rows
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
@@ -61,12 +61,18 @@ class GaussianValueAgent(ModelBasedAgent):
         super()._reset()
         self._dither = Noise(self.acting_rng, "normal")
 
+    @property
+    def needs_tables(self) -> str:
+        """Sampled moments do."""
+        return "moments=sampled draws whole tables" if self.options.moments == "sampled" else ""
+
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Compute the mean and the standard deviation of Q, each (layers, S, A)."""
         super().plan(state, step)
         P, r = self.belief.mean_model()
         V, self.mean = self.solve(P, r)
         if self.options.moments == "sampled":
+            assert isinstance(self.belief, ModelBelief)
             rows = draw_rows(
                 np.broadcast_to(self.belief.alpha, (self.options.samples, *P.shape)),
                 self.planning_rng,
@@ -75,16 +81,12 @@ class GaussianValueAgent(ModelBasedAgent):
             P = rows.mean(axis=0)
             local = np.stack([self.sampled_uncertainty(rows, values) for values in V])
         else:
-            local = np.stack([self.exact_uncertainty(P, values) for values in V])
-        factor = self.problem.discount**2
-        if self.problem.horizon is None:
-            variance = planning.propagate(P, self.policy[0], local[0], factor)[None]
-        else:
-            variance = planning.propagate_finite(P, self.policy, local, factor)
+            local = np.stack([self.exact_uncertainty(values) for values in V])
+        variance = self.propagate(P, local, self.problem.discount**2)
         self.std = self.noise_scale(np.sqrt(variance))
 
     @abstractmethod
-    def exact_uncertainty(self, P: Floats, values: Floats) -> Floats:
+    def exact_uncertainty(self, values: Floats) -> Floats:
         """Local uncertainty nu (S, A) in closed form; `values` (S,) are those of the next states."""
 
     @abstractmethod
@@ -121,27 +123,18 @@ class GaussianValueAgent(ModelBasedAgent):
         std[:, ~self.problem.mask] = np.nan
         return mean, std
 
-    def dirichlet_moments(self, P: Floats, values: Floats) -> tuple[Floats, Floats]:
+    def dirichlet_moments(self, values: Floats) -> tuple[Floats, Floats]:
         """Var(sum P (mu + discount V)) and sum E[P] Var(mean reward), each (S, A)."""
-        b = self.belief
-        spread, noise = np.empty(b.r.shape), np.empty(b.r.shape)
-        kernels.local_moments(
-            b.alpha,
-            b.counts,
-            b.mu,
-            b.rate,
-            b.shape,
-            b.prior[1],
-            values,
-            self.problem.discount,
-            P,
-            spread,
-            noise,
-        )
-        return spread, noise
+        return self.belief.local_moments(values, self.problem.discount)
 
     def reward_mean_variance(self) -> Floats:
         """Posterior variance of every mean reward r(s, a, s')."""
         b = self.belief
+        assert isinstance(b, ModelBelief)
         variance: Floats = b.rate / ((b.prior[1] + b.counts) * (b.shape - 1.0))
         return variance
+
+    def reward_means(self) -> Floats:
+        """Posterior mean of every mean reward r(s, a, s')."""
+        assert isinstance(self.belief, ModelBelief)
+        return self.belief.mu

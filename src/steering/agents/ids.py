@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from steering._checks import choose, in_range
-from steering._compiled import beliefs as kernels
+from steering._compiled.sparse_moments import GAIN, VARIANCE
 from steering._types import Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions
+from steering.agents.large import RowBonus
 
 
 @dataclass(frozen=True)
@@ -47,21 +46,25 @@ class IDS(ModelBasedAgent):
     group = "information"
     options: IDSOptions
 
+    @property
+    def draws_models(self) -> bool:
+        """With planning=sampled."""
+        return self.options.planning == "sampled"
+
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean or a drawn model with the information added to the rewards."""
         super().plan(state, step)
-        belief = self.belief
-        if self.options.planning == "mean":
+        belief, o = self.belief, self.options
+        if o.planning == "mean":
+            kind = VARIANCE if o.information == "variance" else GAIN
+            if repaired := self.repair("mean", RowBonus(kind, info_weight=o.info_weight)):
+                repaired.update(self.policy[0])
+                return
             P, r = belief.mean_model()
         else:
             P, r = belief.draw_model(self.planning_rng)
-        self.solve(P, r + self.options.info_weight * self.information())
+        self.solve(P, r + o.info_weight * self.information())
 
     def information(self) -> Floats:
         """Information of every row, shape (S, A)."""
-        out = np.empty(self.belief.r.shape)
-        if self.options.information == "variance":
-            kernels.row_variance(self.belief.alpha, out)
-        else:
-            kernels.row_information(self.belief.alpha, self.belief.eta, out)
-        return out
+        return self.belief.row_variance() if self.options.information == "variance" else self.belief.row_information()

@@ -36,15 +36,15 @@ class MomentMatching(GaussianValueAgent):
     group = "posterior sampling"
     options: MomentMatchingOptions
 
-    def exact_uncertainty(self, P: Floats, values: Floats) -> Floats:
+    def exact_uncertainty(self, values: Floats) -> Floats:
         """Closed-form variance of the one-step target."""
-        spread, noise = self.dirichlet_moments(P, values)
+        spread, noise = self.dirichlet_moments(values)
         return spread + noise
 
     def sampled_uncertainty(self, rows: Floats, values: Floats) -> Floats:
         """The same with means and variances over drawn tables."""
         noise = (rows.mean(axis=0) * self.reward_mean_variance()).sum(axis=-1)
-        target = (rows * (self.belief.mu + self.problem.discount * values)).sum(axis=-1)
+        target = (rows * (self.reward_means() + self.problem.discount * values)).sum(axis=-1)
         uncertainty: Floats = noise + np.var(target, axis=0)
         return uncertainty
 

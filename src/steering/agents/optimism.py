@@ -19,7 +19,7 @@ from steering._checks import choose, in_range
 from steering._compiled import optimism as kernels
 from steering._types import Bools, Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions, Problem
-from steering.beliefs import ModelBelief
+from steering.beliefs import Belief, SparseBelief
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
 
@@ -36,25 +36,18 @@ class ToldOptions(ModelBasedOptions):
     ----------
     r_min, r_max
         Smallest and largest mean reward.
-    delta
-        Probability with which the bounds may fail.
     scale
         Factor of what makes the agent optimistic; 1 is the paper's constant.
     """
 
     r_min: float = 0.0
     r_max: float = 1.0
-    delta: float = 0.05
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         in_range("scale", self.scale, 0.0)
-        if not (math.isfinite(self.r_min) and math.isfinite(self.r_max) and self.r_min < self.r_max):
-            raise InvalidOption(
-                f"r_min is {self.r_min} and r_max is {self.r_max}; give finite numbers, the second larger."
-            )
+        check_range(self.r_min, self.r_max)
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,23 @@ class OptimisticOptions(ToldOptions):
         choose("model", self.model, ("empirical", "posterior"))
 
 
+@dataclass(frozen=True)
+class ConfidentOptions(OptimisticOptions):
+    """Options of agents whose bounds hold with a stated probability.
+
+    Attributes
+    ----------
+    delta
+        Probability with which the bounds may fail.
+    """
+
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
+
+
 class OptimisticAgent(ModelBasedAgent):
     """Base of optimistic agents.
 
@@ -89,6 +99,11 @@ class OptimisticAgent(ModelBasedAgent):
     caps: Floats
     spans: Floats
 
+    @property
+    def needs_tables(self) -> str:
+        """Optimistic plans are made in tables, unless a class says otherwise."""
+        return "its plans are optimistic over whole rows"
+
     def _reset(self) -> None:
         super()._reset()
         left = steps_left(self.problem)
@@ -100,15 +115,12 @@ class OptimisticAgent(ModelBasedAgent):
         """Visits n of every pair, at least 1, shape (S, A)."""
         return np.maximum(self.belief.totals, 1.0)
 
-    def log_term(self, factor: float) -> float:
-        """ln(factor S A t / delta), t the steps so far (at least 1)."""
-        pairs = self.problem.n_states * self.problem.n_actions
-        return math.log(factor * pairs * max(1.0, float(self.belief.totals.sum())) / self.options.delta)
-
     def model(self) -> tuple[Floats, Floats, Bools]:
         """P (S, A, S), r (S, A) and which pairs are known, (S, A)."""
         if getattr(self.options, "model", "posterior") == "posterior":
-            return *self.belief.mean_model(), np.ones(self.problem.mask.shape, dtype=np.bool_)
+            P, r = self.belief.mean_model()
+            assert isinstance(P, np.ndarray)
+            return P, r, np.ones(self.problem.mask.shape, dtype=np.bool_)
         return *empirical_model(self.belief), self.belief.totals > 0
 
     def solve_with_bonus(self, P: Floats, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
@@ -145,6 +157,17 @@ class OptimisticAgent(ModelBasedAgent):
         return np.asarray(Q)
 
 
+class ConfidentAgent(OptimisticAgent):
+    """Base of optimistic agents whose bounds hold with a stated probability."""
+
+    options: ConfidentOptions
+
+    def log_term(self, factor: float) -> float:
+        """ln(factor S A t / delta), t the steps so far (at least 1)."""
+        pairs = self.problem.n_states * self.problem.n_actions
+        return math.log(factor * pairs * max(1.0, float(self.belief.totals.sum())) / self.options.delta)
+
+
 def steps_left(problem: Problem) -> Floats:
     """Discounted number of steps that are left from each step on: 1 / (1 - g), or sum of g^k; shape (layers + 1,)."""
     if problem.horizon is None:
@@ -158,7 +181,7 @@ def reach(problem: Problem) -> float:
     return float(problem.horizon or 1.0 / (1.0 - problem.discount))
 
 
-def empirical_model(belief: ModelBelief) -> tuple[Floats, Floats]:
+def empirical_model(belief: Belief) -> tuple[Floats, Floats]:
     """Frequencies (S, A, S) and average rewards (S, A); uniform and 0 where nothing was seen."""
     n = np.maximum(belief.totals, 1.0)
     P = belief.counts / n[..., None]
@@ -167,20 +190,30 @@ def empirical_model(belief: ModelBelief) -> tuple[Floats, Floats]:
     return P, r
 
 
-def row_spread(belief: ModelBelief) -> Floats:
+def row_spread(belief: Belief) -> Floats:
     """sqrt(sum_y Var P_y) of every Dirichlet row, shape (S, A)."""
+    if isinstance(belief, SparseBelief):
+        return np.sqrt(np.maximum(belief.row_variance(), 0.0))
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
     squares = np.einsum("say,say->sa", belief.alpha, belief.alpha) / strength**2
     spread: Floats = np.sqrt(np.maximum(1.0 - squares, 0.0) / (strength + 1.0))
     return spread
 
 
-def reward_spread(belief: ModelBelief) -> Floats:
+def reward_spread(belief: Belief) -> Floats:
     """sqrt(sum_y E[P_y] Var(mean reward_y)), shape (S, A)."""
+    if isinstance(belief, SparseBelief):
+        return np.sqrt(belief.local_moments(np.zeros(belief.n_states), 0.0)[1])
     variance = belief.rate / ((belief.prior[1] + belief.counts) * (belief.shape - 1.0))
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
     spread: Floats = np.sqrt(np.einsum("say,say->sa", belief.alpha, variance) / strength)
     return spread
+
+
+def check_range(r_min: float, r_max: float) -> None:
+    """Refuse a range of rewards that is empty or not finite."""
+    if not (math.isfinite(r_min) and math.isfinite(r_max) and r_min < r_max):
+        raise InvalidOption(f"r_min is {r_min} and r_max is {r_max}; give finite numbers, the second larger.")
 
 
 def need_variance(normal_gamma: tuple[float, float, float, float]) -> None:

@@ -26,6 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from steering._compiled import simulate
+from steering._types import Ints
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Memory, watch_nothing
 
@@ -78,6 +79,21 @@ class Schedule:
             )
         simulate.note(self.watch(1), state, action, next_state)
 
+    def saw_many(self, states: Ints, actions: Ints, next_states: Ints) -> None:
+        """Take many transitions into the memory; the same as `saw` for each, in any order, but for what is due.
+
+        Every kind of transition is taken in once, and its other visits are added: histories are long and repeat.
+        """
+        S, A = self.memory[0].shape
+        if S == 0 or not states.size:
+            return
+        kinds, times = np.unique((states * A + actions) * S + next_states, return_counts=True)
+        for kind, count in zip(kinds.tolist(), times.tolist(), strict=True):
+            pair, next_state = divmod(kind, S)
+            self.saw(pair // A, pair % A, next_state)
+            self.memory[0][pair // A, pair % A] += count - 1
+            self.memory[3][0] += count - 1
+
 
 class Learned(Schedule):
     """`replan=learned`: after an unseen outcome, and when visits have doubled since the last plan."""
@@ -109,8 +125,8 @@ class Doubling(Schedule):
         self.memory = (
             np.zeros(pairs, np.int64),
             np.zeros(pairs, np.int64),
-            np.zeros((0, 0, 0), np.bool_),
-            np.array([0, NEVER, 1]),  # a first plan is due
+            np.zeros(0, np.int64),  # outcomes do not matter
+            np.array([0, NEVER, 1, 0]),  # a first plan is due
         )
 
     def begin(self) -> None:

@@ -38,22 +38,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steering._checks import choose, in_range
-from steering._compiled import beliefs as kernels
-from steering._compiled import planning
 from steering._types import Floats, Ints
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions
+from steering.agents.large import RowBonus
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
 from steering.agents.stein_information import (
     InformationChoice,
     SteinInformation,
+    grouped_kind,
     positive_rows,
 )
+from steering.beliefs import ModelBelief, Rows, SparseBelief
 from steering.beliefs.normal_gamma import PAPER_PRIOR
 from steering.errors import InvalidOption
 from steering.mdp.simulator import Transitions
 from steering.stein import Dictionary, get_operator
 
 DIAGNOSTIC_DRAWS = 16
+RATIO_ACCURACY = 1e-12
+"""Relative accuracy of values that are compared by the ratio, where they are solved for by sweeps."""
 KERNEL = "exp-hamming"
 """Base kernel of the discrepancy: the paper's."""
 BATCH = 2
@@ -181,29 +184,48 @@ class Steering(ModelBasedAgent):
         super()._reset()
         o = self.options
         S, A = self.problem.n_states, self.problem.n_actions
-        self.information = SteinInformation(InformationChoice(o.operator, KERNEL, o.reference, o.expectation, o.draws))
+        self.information = SteinInformation(self._choice)
         self.dictionary: Dictionary | None = None
         self._pending: list[Transitions] = []
-        # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
-        self._planned = self.belief.mean_model()[0].copy()
-        self._seen, self._new = np.empty((S, A)), np.empty((S, A))
+        if o.selection != "none":
+            # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
+            self._planned = np.array(self.belief.mean_model()[0])
+        self._steps, self._noise_from, self._asked = 0, -1, True
+        if o.objective == "ratio":
+            self._solver.accuracy = RATIO_ACCURACY
         spread = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
         self.weight_unit = spread if o.weight_unit == "prior" else 1.0
         self.info_weight = 0.0
         self.D: Floats = np.zeros((S, A))
         self.state = self.layer = 0
 
+    @property
+    def _choice(self) -> InformationChoice:
+        o = self.options
+        return InformationChoice(o.operator, KERNEL, o.reference, o.expectation, o.draws)
+
+    @property
+    def draws_models(self) -> bool:
+        """With planning=sampled, and for the best value of the ratio."""
+        return self.options.planning == "sampled" or self.options.objective == "ratio"
+
+    @property
+    def needs_tables(self) -> str:
+        """All but the information of `steering.agents.stein_information.GROUPED` do, and the selection of samples."""
+        if self.options.selection != "none":
+            return f"selection={self.options.selection} compares samples in whole tables"
+        return "" if grouped_kind(self._choice) else "only barker with expectation=exact is known for grouped outcomes"
+
     # Sample or summarise ---------------------------------------------------------------------------------------------
 
-    def model(self) -> tuple[Floats, Floats]:
+    def model(self) -> tuple[Rows, Floats]:
         """Transitions and mean rewards of the model in which this plan is made."""
         belief = self.belief
         if self.options.planning == "sampled":
             return belief.draw_model(self.planning_rng)
         if self.options.planning == "mean":
             return belief.mean_model()
-        kernels.smoothed_model(belief.counts, belief.totals, belief.eta, belief.mu, belief.P, belief.r)
-        return belief.P, belief.r
+        return belief.data_model()
 
     # Estimate --------------------------------------------------------------------------------------------------------
 
@@ -211,6 +233,7 @@ class Steering(ModelBasedAgent):
         """Update with what was seen since the last plan, then choose the policy."""
         self._select_and_update()
         self.state, self.layer = state, step
+        self._asked = not self.schedule.due  # the environment asks for a plan, and not what was learned
         super().plan(state, step)
         if self.options.objective == "ratio":
             self._plan_ratio()
@@ -218,20 +241,45 @@ class Steering(ModelBasedAgent):
             self._plan_regularised()
         if self.options.selection != "none":
             # The belief's buffer is overwritten by whoever looks at the belief before the next selection.
+            assert isinstance(self.belief, ModelBelief)
             self._planned = self.belief.P.copy()
 
     def _plan_regularised(self) -> None:
-        P, r = self.model()
-        self.D = self._information(P)
         o = self.options
         self.info_weight = o.info_weight * self.weight_unit
+        rewards = o.planning != "sampled" and (o.novelty > 0 or o.reward_noise > 0)
+        if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus())):
+            if rewards and self._noise_is_due():
+                repaired.draw_noise(self.planning_rng)
+            repaired.update(self.policy[0])
+            self.D = repaired.D.reshape(self.D.shape)
+            return
+        P, r = self.model()
+        self.D = self._information(P)
         total = r + self.info_weight * self.D
-        if o.planning != "sampled" and (o.novelty > 0 or o.reward_noise > 0):
-            b = self.belief
-            kernels.reward_spread(P, b.counts, b.rate, b.shape, b.prior[1], self._seen, self._new)
+        if rewards:
+            seen, new = self.belief.reward_spread()
             noise = self.planning_rng.standard_normal(total.shape)
-            total += o.novelty * self._new + o.reward_noise * self._seen * noise
+            total += o.novelty * new + o.reward_noise * seen * noise
         self.solve(P, total)
+
+    def _bonus(self) -> RowBonus:
+        """What a plan that is repaired adds to the rewards."""
+        o, information = self.options, self.information
+        return RowBonus(
+            grouped_kind(information.choice), information.diagonal, self.info_weight, o.novelty, o.reward_noise
+        )
+
+    def _noise_is_due(self) -> bool:
+        """Whether a plan that is repaired draws new noise.
+
+        It does where the environment asked for the plan, and S + 1 steps (the paper's buffer) after it last did: plans
+        that follow each other closely share the noise, or nothing of them could be kept.
+        """
+        if self._asked or self._noise_from < 0 or self._steps - self._noise_from > self.problem.n_states:
+            self._noise_from = self._steps
+            return True
+        return False
 
     def _plan_ratio(self) -> None:
         best = self._optimal_value(self.options.draws, self.planning_rng)
@@ -242,14 +290,18 @@ class Steering(ModelBasedAgent):
         self.policy = mixed.copy()
         self.info_weight = solution.info_weight
 
-    def _information(self, P: Floats) -> Floats:
-        o = self.options
-        counts = self.belief.counts
-        if o.selection == "dictionary" and self.dictionary is not None:
+    def _information(self, P: Rows) -> Floats:
+        belief = self.belief
+        if isinstance(belief, SparseBelief):
+            return self.information.grouped_rows(belief)
+        assert isinstance(belief, ModelBelief)
+        assert isinstance(P, np.ndarray)
+        counts = belief.counts
+        if self.options.selection == "dictionary" and self.dictionary is not None:
             counts = self.dictionary.counts.astype(np.float64)
-        return self.information.rows(self.belief, counts, P, self.planning_rng)
+        return self.information.rows(belief, counts, P, self.planning_rng)
 
-    def _ratio(self, P: Floats, r: Floats, best: float) -> RatioSolution:
+    def _ratio(self, P: Rows, r: Floats, best: float) -> RatioSolution:
         def probe(weight: float) -> tuple[Ints, float, float]:
             _, Q = self.solve(P, r + weight * self.D)
             K = self._value(P, self.D)
@@ -258,13 +310,9 @@ class Steering(ModelBasedAgent):
 
         return minimise_ratio(probe, best, self.info_weight)
 
-    def _value(self, P: Floats, r: Floats) -> float:
+    def _value(self, P: Rows, r: Floats) -> float:
         """Value of the policy in force from the current state, with rewards r."""
-        if self.problem.horizon is None:
-            V = planning.evaluate_policy(P, r, self.policy[0], self.problem.discount)
-        else:
-            V = planning.evaluate_finite(P, r, self.policy, self.problem.discount)[self.layer]
-        return float(V[self.state])
+        return float(self.values(P, r)[self.layer, self.state])
 
     def _optimal_value(self, draws: int, rng: np.random.Generator) -> float:
         """E_k[max V] from the current state, by posterior draws."""
@@ -278,6 +326,7 @@ class Steering(ModelBasedAgent):
 
     def learn(self, transitions: Transitions) -> None:
         """Update the belief at once, or keep the transitions for the next selection."""
+        self._steps += transitions[0].size
         if self.options.selection == "none":
             super().learn(transitions)
         else:

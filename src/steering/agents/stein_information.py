@@ -10,12 +10,15 @@ algorithm reads. Rows are computed again only when they were visited or the conc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from steering._compiled.stein import barker_information_rows
+from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, NOTHING
+from steering._compiled.sparse_plans import information_rows
+from steering._compiled.stein import barker_information_rows, barker_space
 from steering._types import Floats
-from steering.beliefs import ModelBelief
+from steering.beliefs import ModelBelief, SparseBelief
 from steering.stein import TwoParameter, get_kernel, get_operator, posterior_information
 
 SMALLEST = 1e-120
@@ -42,6 +45,8 @@ class SteinInformation:
         self.choice = choice
         kernel = get_kernel(choice.kernel)
         self._diagonal = kernel.a if isinstance(kernel, TwoParameter) else None
+        self.diagonal = 1.0 if self._diagonal is None else float(self._diagonal)
+        self._space: Any = None
         self._kept: Floats | None = None
         self._totals: Floats | None = None
         self._eta = 0.0
@@ -79,6 +84,22 @@ class SteinInformation:
         )
         return np.asarray(value, dtype=np.float64)
 
+    def grouped_rows(self, belief: SparseBelief) -> Floats:
+        """D(s, a) of a belief by support, for a choice that has a `grouped_kind`."""
+        R = belief.totals.size
+        if self._kept is None or self._totals is None:
+            self._kept, self._totals = np.empty(R), np.full(R, -1.0)
+            self._space = barker_space(belief.n_states)
+        if belief.eta != self._eta:
+            self._totals[:] = -1.0
+            self._space[3][:] = 0
+            self._eta = belief.eta
+        information_rows(
+            *(grouped_kind(self.choice), belief.pool, belief.totals.ravel(), belief.n_states, belief.eta),
+            *(self.diagonal, self._space, self._totals, self._kept),
+        )
+        return self._kept.reshape(belief.totals.shape)
+
     def _compiled(self, belief: ModelBelief, diagonal: float) -> Floats:
         """As `posterior_information_rows`, without its checks: a belief's counts need none, and they cost more."""
         S, A, _ = belief.counts.shape
@@ -106,6 +127,13 @@ class SteinInformation:
         operator = get_operator(self.choice.operator)
         value = operator.form(operator.flow(p, positive_rows(model)), get_kernel(self.choice.kernel))
         return np.minimum(value, LARGEST)
+
+
+def grouped_kind(choice: InformationChoice) -> int:
+    """Number of the information in `steering._compiled.sparse_moments`; 0 if outcomes cannot be grouped for it."""
+    if choice.operator != "barker" or choice.expectation != "exact" or choice.reference == "draw":
+        return NOTHING
+    return BARKER if choice.reference == "mean" else BARKER_EMPIRICAL
 
 
 def positive_rows(model: Floats) -> Floats:

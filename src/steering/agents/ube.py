@@ -42,9 +42,9 @@ class UBE(GaussianValueAgent):
         reach = 1.0 / (1.0 - self.problem.discount) if horizon is None else float(horizon)
         return (self.options.r_max * reach) ** 2
 
-    def exact_uncertainty(self, P: Floats, values: Floats) -> Floats:
+    def exact_uncertainty(self, values: Floats) -> Floats:
         """Reward variance plus Q_max^2 (S - 1) / (alpha_0 + 1)."""
-        spread, noise = self.dirichlet_moments(P, np.zeros_like(values))
+        spread, noise = self.dirichlet_moments(np.zeros_like(values))
         strength = self.belief.totals + self.problem.n_states * self.belief.eta
         uncertainty: Floats = spread + noise + self._q_max_squared() * (self.problem.n_states - 1) / (strength + 1)
         return uncertainty
@@ -54,7 +54,7 @@ class UBE(GaussianValueAgent):
         mean = rows.mean(axis=0)
         variance = rows.var(axis=0)
         noise = (mean * self.reward_mean_variance()).sum(axis=-1)
-        spread = (rows * self.belief.mu).sum(axis=-1).var(axis=0)
+        spread = (rows * self.reward_means()).sum(axis=-1).var(axis=0)
         ratio = np.divide(variance, mean, out=np.zeros_like(mean), where=mean > 0).sum(axis=-1)
         uncertainty: Floats = noise + spread + self._q_max_squared() * ratio
         return uncertainty

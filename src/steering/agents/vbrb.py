@@ -13,16 +13,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from steering._checks import in_range
 from steering._types import Floats
 from steering.agents.optimism import OptimisticAgent, ToldOptions, need_variance, reward_spread, row_spread
 
 
 @dataclass(frozen=True)
 class VBRBOptions(ToldOptions):
-    """VBRB has the options of agents that are told the range of rewards and no others."""
+    """Options of VBRB.
+
+    Attributes
+    ----------
+    delta
+        Probability with which the bounds may fail.
+    """
+
+    delta: float = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         need_variance(self.normal_gamma)
 
 
@@ -32,6 +42,7 @@ class VBRB(OptimisticAgent):
     name = "vbrb"
     group = "Bayes-adaptive"
     options: VBRBOptions
+    needs_tables = ""
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean model with bonuses."""

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
-from scipy.stats import t as student_t
 
 from steering._types import Floats
 from steering.beliefs.dirichlet import checked_index
@@ -124,9 +123,12 @@ class NormalGammaCells:
 
     def log_predictive(self, reward: ArrayLike) -> Floats:
         """Log density of the next reward of every cell."""
+        # Student-t written out: scipy.stats takes longer to import than the rest of the package.
         scale = np.sqrt(self.rate * (self.lam + 1) / (self.shape * self.lam))
-        point = np.asarray(reward, dtype=np.float64)
-        density: Floats = np.asarray(student_t.logpdf(point, df=2 * self.shape, loc=self.mu, scale=scale))
+        away = (np.asarray(reward, dtype=np.float64) - self.mu) / scale
+        df = 2 * self.shape
+        tail = 0.5 * (df + 1) * np.log1p(away**2 / df)
+        density: Floats = gammaln(0.5 * (df + 1)) - gammaln(0.5 * df) - 0.5 * np.log(np.pi * df) - np.log(scale) - tail
         return density
 
     def log_marginal(self) -> float:

@@ -61,6 +61,11 @@ def picture(mdp: TabularMDP, values: ArrayLike | None = None, *, state: int | No
     return image
 
 
+def is_grid(mdp: TabularMDP) -> bool:
+    """Whether the first state is named as a cell, so that a picture may be asked for."""
+    return bool(mdp.state_names) and _CELL.fullmatch(mdp.state_names[0]) is not None
+
+
 def cells_of(mdp: TabularMDP) -> tuple[Ints, Ints]:
     """Row and column of every state; refused unless all states are named ``(row, column)``."""
     found = [_CELL.fullmatch(name) for name in mdp.state_names]

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 
 from steering import _checks
-from steering.envs.drawing import cells_of, picture
+from steering.envs.drawing import cells_of, is_grid, picture
 from steering.errors import InvalidOption
 from steering.mdp.tabular import TabularMDP
 
@@ -37,7 +37,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         None, or ``"rgb_array"`` for a grid world: `render` then gives a picture with the current state.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,
@@ -50,6 +50,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         if render_mode is not None:
             _checks.choice("render_mode", render_mode, ("rgb_array",))
             cells_of(mdp)
+        if is_grid(mdp):
+            self.metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
         self.render_mode = render_mode
         self.mdp = mdp
         self.horizon = None if horizon is None else _checks.whole("horizon", horizon, 1)

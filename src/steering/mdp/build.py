@@ -69,12 +69,14 @@ def _entries(P: Any, S: int, A: int, stacked: bool) -> tuple[Ints, Ints, Ints, F
     if not stacked:
         coo = sparse.coo_array(P)
         row, successor = coo.coords
-        return row.astype(np.int64) // A, row.astype(np.int64) % A, successor.astype(np.int64), _data("P", coo)
+        rows_: Ints = row.astype(np.int64)
+        return rows_ // A, rows_ % A, successor.astype(np.int64), _data("P", coo)
     parts = [sparse.coo_array(part) for part in P]
-    state = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
-    successor = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
-    action = np.repeat(np.arange(A), [part.nnz for part in parts])
-    return state, action, successor, np.concatenate([_data("P", part) for part in parts])
+    state: Ints = np.concatenate([part.coords[0] for part in parts]).astype(np.int64)
+    successors: Ints = np.concatenate([part.coords[1] for part in parts]).astype(np.int64)
+    action: Ints = np.repeat(np.arange(A, dtype=np.int64), [part.nnz for part in parts])
+    probabilities: Floats = np.concatenate([_data("P", part) for part in parts])
+    return state, action, successors, probabilities
 
 
 def _data(name: str, coo: Any) -> Floats:
@@ -111,14 +113,13 @@ def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any,
         states, actions, successors, probabilities = (found[name] for name in _NEEDED)
         rewards = found["reward"] if rewards is None else rewards
         std = found["reward_std"] if std is None else std
-    columns = []
-    for name, values in (("states", states), ("actions", actions), ("next_states", successors)):
-        if values is None:
-            raise InvalidMDP(f"{name} is missing; give states, actions, next_states and probabilities.")
-        columns.append(_vector(name, values))
+    s, a, y = (
+        _vector(name, values)
+        for name, values in (("states", states), ("actions", actions), ("next_states", successors))
+    )
     if probabilities is None:
         raise InvalidMDP("probabilities is missing; give one for each transition.")
-    return Columns(*columns, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
+    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
 
 
 def _is_table(values: object) -> bool:
@@ -162,6 +163,8 @@ def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
 
 
 def _vector(name: str, values: Any) -> NDArray[Any]:
+    if values is None:
+        raise InvalidMDP(f"{name} is missing; give states, actions, next_states and probabilities.")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -304,11 +307,11 @@ def explore(
                 columns.append((s, a, states[successor], p, reward, std))
     if not columns:
         raise InvalidMDP(f"state {queue[0]!r} has no outcomes for any action; the function must give some.")
-    s, a, y, p, mean, std = (np.array(column) for column in zip(*columns, strict=True))
+    found = Columns(*(np.array(column) for column in zip(*columns, strict=True)))
     probabilities = np.zeros(len(states))
     probabilities[: len(first)] = _arrays.numbers("start", list(first.values()))
     names = tuple(str(label) for label in states), tuple(str(label) for label in choices)
-    return from_columns(Columns(s, a, y, p, mean, std), len(states), len(choices), probabilities, None, *names)
+    return from_columns(found, len(states), len(choices), probabilities, None, *names)
 
 
 def _outcome(state: Any, action: Any, outcome: Sequence[Any]) -> tuple[float, Any, float, float]:

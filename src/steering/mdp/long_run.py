@@ -76,9 +76,9 @@ def gain(mdp: TabularMDP, policy: ArrayLike, *, rewards: ArrayLike | None = None
 
 def _part(P: Any, rows: Ints, columns: Ints) -> Any:
     """Part of a chain: dense as P is, and of a sparse P dense when small."""
-    if not sparse.issparse(P):
+    if isinstance(P, np.ndarray):
         return P[np.ix_(rows, columns)]
-    part = sparse.csr_array(P)[rows][:, columns]
+    part = P[rows][:, columns]
     return part if rows.size > LARGE else part.toarray()
 
 

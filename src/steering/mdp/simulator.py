@@ -43,7 +43,9 @@ class Noise:
     """Numbers of one generator, handed out in order from chunks."""
 
     def __init__(self, rng: np.random.Generator, kind: str) -> None:
-        self._draw: Any = rng.random if kind == "uniform" else rng.standard_normal
+        # Not a bound method: a copy of the agent must draw from its own copy of the generator.
+        self._rng = rng
+        self._method = "random" if kind == "uniform" else "standard_normal"
         self._chunk: Floats = np.empty(0)
         self._used = 0
 
@@ -51,7 +53,7 @@ class Noise:
         """The next n numbers."""
         if self._used + n > self._chunk.size:
             rest = self._chunk[self._used :]
-            self._chunk = np.concatenate([rest, self._draw(max(CHUNK, n))])
+            self._chunk = np.concatenate([rest, getattr(self._rng, self._method)(max(CHUNK, n))])
             self._used = 0
         self._used += n
         return self._chunk[self._used - n : self._used]

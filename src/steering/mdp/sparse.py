@@ -120,8 +120,8 @@ def from_dense(P: Floats, mean: Floats, std: Floats) -> SparseTable:
     flat = np.flatnonzero(P)
     offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(P.reshape(S * A, S), axis=1))])
     successors = (flat % S).astype(np.int32)
-    rewards = [compact(array.ravel()[flat], offsets) for array in (mean, std)]
-    return SparseTable(offsets, successors, P.ravel()[flat], *rewards, shape=(S, A))
+    m, d = (compact(array.ravel()[flat], offsets) for array in (mean, std))
+    return SparseTable(offsets, successors, P.ravel()[flat], m, d, (S, A))
 
 
 def from_columns(

@@ -61,8 +61,9 @@ def figure(table: pd.DataFrame) -> Figure:
         raise NotAvailable(f"{len(panels)} panels do not fit in a figure; load one environment at a time.")
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 1.0)
     looks = style.looks(list(dict.fromkeys(table["agent"])))
+    lines = -(-len(looks) // COLUMNS)  # of the legend
+    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8 + 0.2 * lines)
     handles: dict[str, Artist] = {}
     for place, part in enumerate(panels):
         axes = sheet.add_subplot(rows, columns, place + 1)
@@ -72,6 +73,6 @@ def figure(table: pd.DataFrame) -> Figure:
     sheet.supylabel(MEASURES[table.attrs["measure"]], fontsize="medium")
     banded = bool(table["low"].notna().any())
     sheet.suptitle(f"Mean over seeds{f', band: {BAND}' if banded else ''}", fontsize="medium")
-    columns = min(len(handles), 3)
+    columns = min(len(handles), COLUMNS)
     sheet.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns, frameon=False)
     return sheet

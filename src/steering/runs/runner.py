@@ -39,16 +39,16 @@ BYTES_PER_STEP = 56
 
 
 @overload
-def run(env: Any, agent: str | Agent, **settings: Any) -> RunResults: ...
+def run(env: Any, agent: str | type[Agent] | Agent, **settings: Any) -> RunResults: ...
 
 
 @overload
-def run(env: Any, agent: Sequence[str | Agent], **settings: Any) -> Comparison: ...
+def run(env: Any, agent: Sequence[str | type[Agent] | Agent], **settings: Any) -> Comparison: ...
 
 
 def run(
     env: Any,
-    agent: str | Agent | Sequence[str | Agent],
+    agent: str | type[Agent] | Agent | Sequence[str | type[Agent] | Agent],
     *,
     steps: int = 5000,
     seeds: int | Iterable[int] = 10,
@@ -66,7 +66,8 @@ def run(
         Anything `make_env` takes: text such as ``"deepsea:15"``, a `TabularMDP`, an `Environment`, a Gymnasium
         environment.
     agent
-        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent; or a list of them, which meet the same noise.
+        Text such as ``"psrl"`` or ``"ids:planning=mean"``, a registered class or an agent; or a list of them, which
+        meet the same noise.
     steps
         Number of steps T of each run.
     seeds
@@ -98,10 +99,13 @@ def run(
     """
     environment, chosen = make_env(env), checked_seeds(seeds)
     several = isinstance(agent, Sequence) and not isinstance(agent, str)
-    learners = [make_agent(one, **options) for one in cast("Sequence[str | Agent]", agent if several else [agent])]
+    given_agents = cast("Sequence[str | type[Agent] | Agent]", agent if several else [agent])
+    learners = [make_agent(one, **options) for one in given_agents]
     refuse_twice(learners)
+    whole("steps", steps, 1)
     refuse_too_long(steps, len(learners) * len(chosen))
-    given: dict[str, Any] = {"steps": steps, "windows": windows, "record": record, "snapshots": snapshots}
+    wanted = list(record) if isinstance(record, Iterator) else record  # every agent reads it
+    given: dict[str, Any] = {"steps": steps, "windows": windows, "record": wanted, "snapshots": snapshots}
     parts = [Runs(environment, learner, seeds=chosen, **given) for learner in learners]
     try:
         for done, _ in enumerate(itertools.chain.from_iterable(parts), start=1):
@@ -171,7 +175,7 @@ class Runs:
     def __init__(
         self,
         env: Any,
-        agent: str | Agent,
+        agent: str | type[Agent] | Agent,
         *,
         steps: int = 5000,
         seeds: int | Iterable[int] = 10,

@@ -1,6 +1,8 @@
 """How figures look: one colour and line for each algorithm, everywhere, safe for colour-blind readers.
 
-Colours are those of Okabe and Ito; agents of one name with different options differ in shade and line style.
+The agents of the paper have the colours of Okabe and Ito and solid lines. The others have those of Tol; so many cannot
+differ in colour alone, and have line styles in turn. Agents of one name with different options differ in shade and line
+style.
 """
 
 from __future__ import annotations
@@ -23,6 +25,19 @@ COLOURS = {
     "mm": "#E69F00",
     "bayesian_q": "#56B4E9",
     "q_learning": "#6E6E6E",
+    "ucrl2b": "#332288",
+    "ucbvi": "#88CCEE",
+    "mbie_eb": "#44AA99",
+    "rmax": "#117733",
+    "opsrl": "#999933",
+    "rlsvi": "#DDCC77",
+    "eubrl": "#CC6677",
+    "k_learning": "#882255",
+    "vapor": "#AA4499",
+    "ucb_q": "#222255",
+    "beb": "#225555",
+    "vbrb": "#666633",
+    "bamcp": "#663333",
 }
 OTHER = "#000000"
 
@@ -34,7 +49,22 @@ LABELS = {
     "mm": "Moment matching",
     "bayesian_q": "Bayesian Q-learning",
     "q_learning": "Q-learning",
+    "ucrl2b": "UCRL2B",
+    "ucbvi": "UCBVI",
+    "mbie_eb": "MBIE-EB",
+    "rmax": "R-MAX",
+    "opsrl": "OPSRL",
+    "rlsvi": "RLSVI",
+    "eubrl": "EUBRL",
+    "k_learning": "K-learning",
+    "vapor": "VAPOR",
+    "ucb_q": "UCB-Q",
+    "beb": "BEB",
+    "vbrb": "VBRB",
+    "bamcp": "BAMCP",
 }
+OF_THE_PAPER = 7
+"""How many of these are compared in the paper."""
 
 EXACT_IDS = "IDS"
 """IDS with the exact information gain; `ids` itself takes the variance for it."""
@@ -63,7 +93,7 @@ def label(agent: str) -> str:
 def looks(agents: Sequence[str]) -> dict[str, Look]:
     """A colour and a line style for every agent of a figure, no two alike.
 
-    The only agent of its name has the colour of the name and a solid line. Variants of a name go from dark to light,
+    The only agent of its name has the colour and the line of the name. Variants of a name go from dark to light,
     over several hues if nothing else is in the figure, with four line styles in turn: neighbours in shade differ in
     style too.
     """
@@ -81,8 +111,14 @@ def looks(agents: Sequence[str]) -> dict[str, Look]:
             )
         shades = _shades(colour(name), len(same), alone=len(variants) == 1)
         for number, agent in enumerate(same):
-            found[agent] = shades[number], LINES[number % len(LINES)]
+            found[agent] = shades[number], LINES[(_first_line(name) + number) % len(LINES)]
     return {agent: found[agent] for agent in agents}
+
+
+def _first_line(name: str) -> int:
+    """Line style of the first agent of a name: solid, and for agents beyond those of the paper 1, 2, 3, 0, 1, ..."""
+    place = list(COLOURS).index(name) if name in COLOURS else 0
+    return max(place - OF_THE_PAPER + 1, 0)
 
 
 def _shades(base: str, count: int, *, alone: bool) -> list[str]:

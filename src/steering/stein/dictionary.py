@@ -182,7 +182,7 @@ class Dictionary:
         array of integers
             Place in `samples` of the one taken from each batch.
         """
-        from steering._compiled.stein import select_batches  # Numba is only loaded when it is used
+        from steering._compiled.selection import select_batches  # Numba is only loaded when it is used
 
         batch = as_whole(batch, "batch", 1)
         flat = as_samples(samples, self.q.shape)

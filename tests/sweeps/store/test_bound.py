@@ -13,7 +13,7 @@ from store_helpers import fill, key, shard
 
 import steering
 from steering.errors import Unreachable
-from steering.sweeps import engine
+from steering.sweeps import batches
 from steering.sweeps.cells import Part
 from steering.sweeps.compute import Outcome, pack_batch, run_batch
 from steering.sweeps.status import status_of
@@ -98,7 +98,7 @@ def test_merged_shards_that_are_full_are_not_merged_again(tmp_path, bound, monke
 
 
 def test_a_sweep_whose_shards_together_are_above_the_bound_keeps_its_results(tmp_path, bound, monkeypatch):
-    monkeypatch.setattr(engine, "MAX_BATCH_CELLS", 1)
+    monkeypatch.setattr(batches, "MAX_BATCH_CELLS", 1)
     report = steering.sweep(WANTED, tmp_path, workers=0)
     assert (report.done, report.computed) == (70, 70)
     now = status_of(tmp_path)

@@ -1,0 +1,219 @@
+r"""Compiled planning on rows whose unlisted outcomes all have the same probability.
+
+``rows`` is (start, length, heads, excess, base): row s A + a leads to every state with probability base, and to each of
+its heads with the excess on top, so that
+
+    sum_y P_y V_y = base sum(V) + sum over heads of excess V,
+
+at the price of the heads and not of S. Sweeps are Gauss-Seidel, in place, with the sum kept up to date; a transition of
+a state to itself is solved for. *Stopping rule*: a sweep over all actions that moves no value by more than
+accuracy (1 - discount) max|V| ends the iteration; the residual of the Bellman equation is then no larger, and the error
+of the values at most accuracy max|V|.
+"""
+
+import numpy as np
+
+from steering._compiled._jit import jit
+from steering._compiled.planning import canonical_policy, tie_tolerance
+from steering._compiled.sparse_planning import CYCLE, ENOUGH, _jump
+
+SWEEPS = 30
+"""Evaluations of a policy between two improvements, at most."""
+ROUNDING = 2e-15
+"""No value is asked to settle better than this, relative to the largest."""
+
+
+@jit
+def row_value(rows, local, discount, row, s, V, total):
+    """Value of one row at state s, the way back to s itself solved for."""
+    start, length, heads, excess, base = rows
+    u = base[row]
+    own = u
+    expected = u * (total - V[s])
+    for i in range(start[row], start[row] + length[row]):
+        y = heads[i]
+        if y == s:
+            own += excess[i]
+        else:
+            expected += excess[i] * V[y]
+    return (local[row] + discount * expected) / (1.0 - discount * own)
+
+
+@jit
+def state_values(rows, local, mask, discount, s, V, total, q):
+    """`row_value` of all actions of a state, into q (A,); returns the best."""
+    A = q.shape[0]
+    best = -np.inf
+    for a in range(A):
+        q[a] = row_value(rows, local, discount, s * A + a, s, V, total) if mask[s, a] else -np.inf
+        best = max(best, q[a])
+    return best
+
+
+@jit
+def lowest(q, least):
+    """The lowest-numbered action worth at least `least`."""
+    for a in range(q.shape[0]):
+        if q[a] >= least:
+            return a
+    return 0
+
+
+@jit
+def improve(rows, local, mask, discount, V, policy, order, q):
+    """One sweep over all actions, in place, with the greedy policy; returns the largest change."""
+    total = V.sum()
+    change = 0.0
+    for i in range(order.shape[0]):
+        s = order[i]
+        best = state_values(rows, local, mask, discount, s, V, total, q)
+        policy[s] = lowest(q, best)
+        change = max(change, abs(best - V[s]))
+        total += best - V[s]
+        V[s] = best
+    return change
+
+
+@jit
+def evaluate_once(rows, local, discount, V, policy, n_actions, order):
+    """One sweep along a policy, in place; returns the largest change."""
+    total = V.sum()
+    change = 0.0
+    for i in range(order.shape[0]):
+        s = order[i]
+        value = row_value(rows, local, discount, s * n_actions + policy[s], s, V, total)
+        change = max(change, abs(value - V[s]))
+        total += value - V[s]
+        V[s] = value
+    return change
+
+
+@jit
+def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, least, extrapolate, scratch):
+    """Sweeps along a policy until they change a tenth of what the first did, with a jump along the slowest mode."""
+    first = 0.0
+    for made in range(sweeps):
+        place = made % CYCLE - (CYCLE - 2)
+        if extrapolate and place >= 0:
+            scratch[place, :] = V
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
+        if made == 0:
+            first = change
+        if change <= max(ENOUGH * first, least):
+            return
+        if extrapolate and place == 1:
+            _jump(V, scratch)
+
+
+@jit
+def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
+    """Optimal values from V on (overwritten, as the policy); returns the number of improvements.
+
+    Parameters
+    ----------
+    accuracy
+        Relative accuracy of the values, see the module.
+    max_iterations
+        Improvements, at most.
+    """
+    A = mask.shape[1]
+    q = np.empty(A)
+    scratch = np.empty((2, V.shape[0]))
+    order = np.arange(V.shape[0])
+    before = np.inf
+    extrapolate = True
+    iterations = 0
+    while True:
+        iterations += 1
+        change = improve(rows, local, mask, discount, V, policy, order, q)
+        goal = max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max()
+        if change <= goal or iterations >= max_iterations:
+            return iterations
+        if change > before:  # plain sweeps always converge
+            extrapolate = False
+        before = change
+        if iterations == 1:
+            order = np.argsort(-V)  # what pays is carried on from state to state within a sweep
+        _evaluations(rows, local, discount, V, policy, A, order, SWEEPS, 0.5 * goal, extrapolate, scratch)
+
+
+@jit
+def q_table(rows, local, mask, discount, V, Q):
+    """Q (S, A) from V."""
+    start, length, heads, excess, base = rows
+    S, A = mask.shape
+    total = V.sum()
+    for s in range(S):
+        for a in range(A):
+            Q[s, a] = -np.inf
+            if mask[s, a]:
+                row = s * A + a
+                expected = base[row] * total
+                for i in range(start[row], start[row] + length[row]):
+                    expected += excess[i] * V[heads[i]]
+                Q[s, a] = local[row] + discount * expected
+
+
+@jit
+def settle(rows, local, mask, discount, V, policy, Q, accuracy, max_iterations):
+    """`solve`, then Q and the lowest of the best actions, in place."""
+    solve(rows, local, mask, discount, V, policy, accuracy, max_iterations)
+    q_table(rows, local, mask, discount, V, Q)
+    scale = max(np.abs(V).max(), np.abs(local).max())
+    canonical_policy(Q, policy, tie_tolerance(discount) * scale)
+
+
+@jit
+def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
+    """Values of a policy from V on (overwritten), to a relative accuracy."""
+    scratch = np.empty((2, V.shape[0]))
+    order = np.argsort(-V)
+    for made in range(max_sweeps):
+        place = made % CYCLE - (CYCLE - 2)
+        if place >= 0:
+            scratch[place, :] = V
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
+        if change <= max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max():
+            return
+        if place == 1:
+            _jump(V, scratch)
+
+
+@jit
+def propagate(rows, local, mask, discount, V, policy, Q, accuracy, max_sweeps):
+    """Discounted sum of a local quantity along a policy, for every first action, into Q; V is where to start."""
+    evaluate(rows, local, discount, V, policy, mask.shape[1], accuracy, max_sweeps)
+    everything = np.ones(mask.shape, np.bool_)
+    q_table(rows, local, everything, discount, V, Q)
+
+
+@jit
+def backward_induction(rows, local, mask, horizon, discount, tie):
+    """Optimal values over a finite horizon (see `steering._compiled.planning.backward_induction`)."""
+    S, A = mask.shape
+    V = np.zeros((horizon + 1, S))
+    Q = np.empty((horizon, S, A))
+    policy = np.zeros((horizon, S), dtype=np.int64)
+    scale = 0.0
+    for h in range(horizon - 1, -1, -1):
+        q_table(rows, local, mask, discount, V[h + 1], Q[h])
+        for s in range(S):
+            V[h, s] = Q[h, s].max()
+            scale = max(scale, abs(V[h, s]))
+        canonical_policy(Q[h], policy[h], tie * scale)
+    return V, Q, policy
+
+
+@jit
+def propagate_finite(rows, local, policy, discount):
+    """Sum of a local quantity (H, S A) along a policy (H, S), for every first action: a table (H, S, A)."""
+    H, S = policy.shape
+    A = local.shape[1] // S
+    everything = np.ones((S, A), np.bool_)
+    table = np.empty((H, S, A))
+    u = np.zeros(S)
+    for h in range(H - 1, -1, -1):
+        q_table(rows, local[h], everything, discount, u, table[h])
+        for s in range(S):
+            u[s] = table[h, s, policy[h, s]]
+    return table

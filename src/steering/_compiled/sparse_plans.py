@@ -1,0 +1,227 @@
+"""Compiled plans that are repaired: after a few observations only what they changed is computed again.
+
+Rows that were seen since the last plan get their model, reward and bonus anew; their states are put into a queue. A
+state taken from it is backed up; if its value has moved by more than a third of the tolerance since it was last passed
+on, the states seen to lead to it are queued. What acts on all rows at once (the sum of all values, through the mass of
+unseen outcomes; the common mean of rewards) is passed on when it has moved by a third of the tolerance: then, as after
+a change of concentration, noise unit or noise, all rows are swept (`steering._compiled.grouped_planning.solve`).
+
+*Residual*: after a plan no state's Bellman equation is off by more than accuracy (1 - discount) max|V|, so that the
+values are those of the optimal policy up to accuracy max|V|.
+
+A bonus is a function of a row's statistics: `bonus` is the one place to change for another one.
+"""
+
+import math
+
+import numpy as np
+
+from steering._compiled import grouped_planning as planning
+from steering._compiled._jit import jit
+from steering._compiled.planning import tie_tolerance
+from steering._compiled.sparse_beliefs import CHANGED, row_terms
+from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, GAIN, VARIANCE, row_gain, row_variance
+from steering._compiled.special import digamma
+from steering._compiled.stein import barker_row
+
+PATIENCE = 1
+"""Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
+
+ETA, MU, LAM, BETA, SCALE, TOTAL = range(6)
+"""Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values."""
+
+
+@jit
+def bonus(weights, D, known, new, z):
+    """What is added to the expected reward of a row.
+
+    `weights` is (info_weight, novelty, reward_noise), D the information, known and new the posterior variances of the
+    mean reward by rewards seen and never seen, z standard normal.
+    """
+    return weights[0] * D + weights[1] * math.sqrt(new) + weights[2] * math.sqrt(known) * z
+
+
+@jit
+def information(kind, pool, totals, row, n_states, eta, diagonal, space):
+    """Information of one row; see `steering._compiled.sparse_moments` for the kinds."""
+    start, length, _, _, n, _, _ = pool
+    if kind in (BARKER, BARKER_EMPIRICAL):
+        low = start[row]
+        return barker_row(n[low : low + length[row]], n_states, eta, diagonal, kind == BARKER_EMPIRICAL, space)
+    if kind == VARIANCE:
+        return row_variance(pool, totals, row, n_states, eta)
+    if kind == GAIN:
+        return row_gain(pool, totals, row, n_states, eta, digamma(eta + 1.0) - math.log(eta))
+    return 0.0
+
+
+@jit
+def information_rows(kind, pool, totals, n_states, eta, diagonal, space, known, out):
+    """Information of all rows whose visits are not those in `known`, which is brought up to date, as is `out`."""
+    empty = -1
+    for row in range(totals.shape[0]):
+        if totals[row] != known[row]:
+            known[row] = totals[row]
+            if totals[row] == 0.0 and empty >= 0:
+                out[row] = out[empty]
+                continue
+            out[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
+            if totals[row] == 0.0:
+                empty = row
+
+
+@jit
+def _local(row, belief, prior, choice, model, tables, fresh, space):
+    """Model, information and local reward of one row; the information is kept unless the row is `fresh`."""
+    pool, totals = belief[0], belief[1]
+    n_states, e, eta, kind, diagonal, weights = choice
+    local, D, z = tables
+    r, known, new = row_terms(pool, totals, row, n_states, e, prior, model)
+    if fresh:
+        D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
+    local[row] = r + bonus(weights, D[row], known, new, z[row])
+
+
+@jit
+def _all_rows(belief, prior, choice, model, tables, fresh, space):
+    """`_local` of all rows; those never visited are all alike."""
+    pool, totals = belief[0], belief[1]
+    local, D, _ = tables
+    empty = -1
+    for row in range(totals.shape[0]):
+        if pool[1][row] == 0 and empty >= 0:
+            model[1][row] = model[1][empty]
+            D[row] = D[empty]
+            local[row] = local[empty]
+        else:
+            _local(row, belief, prior, choice, model, tables, fresh, space)
+            if pool[1][row] == 0:
+                empty = row
+
+
+@jit
+def _push(s, queue, queued, tail):
+    if not queued[s]:
+        queued[s] = True
+        queue[tail] = s
+        return (tail + 1) % queue.shape[0]
+    return tail
+
+
+@jit
+def _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q):
+    """Back up one state and pass on what has become of it; the new tail of the queue and the sum of all values."""
+    V, sent, policy = values
+    head_of, following, origin = links
+    best = planning.state_values(rows, local, mask, discount, s, V, total, q)
+    total += best - V[s]
+    V[s] = best
+    policy[s] = planning.lowest(q, best - tie)
+    if abs(best - sent[s]) > third:
+        sent[s] = best
+        edge = head_of[s]
+        while edge >= 0:
+            tail = _push(origin[edge], work[0], work[1], tail)
+            edge = following[edge]
+    return tail, total
+
+
+@jit
+def _repair(tail, rows, local, mask, discount, values, links, work, third, tie):
+    """Empty the queue; returns the sum of all values and whether the queue is empty."""
+    V = values[0]
+    queue, queued = work
+    q = np.empty(mask.shape[1])
+    total = V.sum()
+    head = 0
+    for _ in range(PATIENCE * V.shape[0]):
+        if head == tail:
+            return total, True
+        s = queue[head]
+        head = (head + 1) % queue.shape[0]
+        queued[s] = False
+        tail, total = _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q)
+    queued[:] = False
+    return total, False
+
+
+@jit
+def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
+    """Sweep all states until nothing changes; the number of improvements."""
+    V, sent, policy = values
+    q = np.empty(mask.shape[1])
+    made = planning.solve(rows, local, mask, discount, V, policy, accuracy / 3.0, cap)
+    scale = max(np.abs(V).max(), np.abs(local).max())
+    total = V.sum()
+    for s in range(V.shape[0]):  # the lowest of the best actions, as everywhere
+        best = planning.state_values(rows, local, mask, discount, s, V, total, q)
+        policy[s] = planning.lowest(q, best - tie * scale)
+    sent[:] = V
+    rests[SCALE], rests[TOTAL] = scale, total
+    return made
+
+
+@jit
+def _renew(belief, prior, choice, model, tables, space, rests, renew):
+    """All rows again; the information too where it changed, of the rows seen since the last plan or of all."""
+    if choice[2] != rests[ETA]:
+        space[3][:] = 0
+    if not renew:
+        for i in range(belief[4][CHANGED]):
+            _local(belief[3][1][i], belief, prior, choice, model, tables, True, space)
+    _all_rows(belief, prior, choice, model, tables, renew, space)
+    rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
+
+
+@jit
+def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap):
+    """Bring a plan up to date with a belief; returns the number of sweeps of a solution from all states, 0 if repaired.
+
+    Parameters
+    ----------
+    belief
+        (pool, totals, links, marks, state) of a belief by support.
+    prior
+        Of rewards.
+    choice
+        (S, e, eta, kind, diagonal, weights): concentration of the model and of the belief, information, bonus.
+    model
+        (excess, base), the rows of the model.
+    tables
+        (local, D, z), one number a row: reward with bonus, information, noise.
+    values
+        (V, sent, policy): values, what was passed on of them, and the policy.
+    work, space
+        Queue of the states with its flags; workspace of the information.
+    rests
+        What the last plan rests on; see the constants.
+    accuracy
+        Relative accuracy of the values.
+    anew
+        Whether the local rewards of all rows are to be computed again, because the noise changed.
+    cap
+        Improvements of one solution, at most.
+    """
+    pool, _, links, marks, state = belief
+    local = tables[0]
+    A = mask.shape[1]
+    rows = (pool[0], pool[1], pool[3], model[0], model[1])
+    third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
+    other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
+    moved = not abs(prior[0] - rests[MU]) <= third
+    if other or moved:
+        _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA])
+    tail = 0
+    for i in range(state[CHANGED]):
+        row = marks[1][i]
+        marks[0][row] = False
+        if not (other or moved):
+            _local(row, belief, prior, choice, model, tables, True, space)
+            tail = _push(row // A, work[0], work[1], tail)
+    state[CHANGED] = 0
+    tie = tie_tolerance(discount)
+    if not (other or moved):
+        total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
+        if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
+            return 0
+    return _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)

@@ -1,0 +1,148 @@
+"""Plans in worlds whose belief is kept by support: rows in which all unseen outcomes are alike.
+
+`RowSolver` solves any such model, warm-started; `RepairedPlan` follows a belief, and after a few observations computes
+again only what they changed (`steering._compiled.sparse_plans`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steering._compiled import grouped_planning, sparse_plans
+from steering._compiled.planning import TIE_TOLERANCE
+from steering._compiled.stein import barker_space
+from steering._types import Floats, Ints
+from steering.beliefs import GroupedRows, SparseBelief
+
+if TYPE_CHECKING:
+    from steering.agents.base import Problem
+
+ACCURACY = 1e-6
+"""Relative accuracy of the values of a model that is solved as a whole."""
+REPAIR_ACCURACY = 1e-2
+"""Relative accuracy of the values of a plan that is repaired: its error is at most this part of the largest value."""
+EVALUATION_ACCURACY = 1e-10
+"""Relative accuracy of the values of a policy."""
+MAX_SWEEPS = 100_000
+
+
+class RowSolver:
+    """Solves models in grouped rows, from the values of the last one on."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.accuracy = ACCURACY
+        self.V: Floats = np.zeros(problem.n_states)
+        self._u: Floats = np.zeros(problem.n_states)
+
+    def solve(self, P: GroupedRows, r: Floats, policy: Ints) -> tuple[Floats, Floats]:
+        """Make a policy (layers, S) optimal, in place; V of the next states and Q, with their layers."""
+        p, local = self.problem, np.ascontiguousarray(r).ravel()
+        if p.horizon is None:
+            Q = np.empty((p.n_states, p.n_actions))
+            grouped_planning.settle(
+                *(P.arrays, local, p.mask, p.discount, self.V, policy[0], Q, self.accuracy, p.max_iterations)
+            )
+            return self.V.copy()[None], Q[None]
+        V, Q, best = grouped_planning.backward_induction(P.arrays, local, p.mask, p.horizon, p.discount, TIE_TOLERANCE)
+        policy[:] = best
+        return V[1:], Q
+
+    def evaluate(self, P: GroupedRows, r: Floats, policy: Ints) -> Floats:
+        """Values (layers, S) of a policy."""
+        return self.propagate(P, np.broadcast_to(r, (policy.shape[0], *r.shape)), policy, self.problem.discount)[0]
+
+    def propagate(self, P: GroupedRows, local: Floats, policy: Ints, factor: float) -> tuple[Floats, Floats]:
+        """Sum of a local quantity (layers, S, A) along a policy: by state (layers, S), and by pair."""
+        p = self.problem
+        flat = np.ascontiguousarray(local).reshape(policy.shape[0], -1)
+        if p.horizon is None:
+            table = np.empty((1, p.n_states, p.n_actions))
+            grouped_planning.propagate(
+                *(P.arrays, flat[0], p.mask, factor, self._u, policy[0], table[0], EVALUATION_ACCURACY, MAX_SWEEPS)
+            )
+            return self._u.copy()[None], table
+        table = grouped_planning.propagate_finite(P.arrays, flat, policy, factor)
+        return np.take_along_axis(table, policy[..., None], axis=-1)[..., 0], table
+
+
+@dataclass(frozen=True)
+class RowBonus:
+    """What a repaired plan adds to the rewards; see `steering._compiled.sparse_plans.bonus`.
+
+    Attributes
+    ----------
+    kind, diagonal
+        Information of a row (`steering._compiled.sparse_moments`), and the diagonal of the Stein kernel.
+    info_weight, novelty, reward_noise
+        Weights of the information, and of the spread of mean rewards never seen and seen.
+    """
+
+    kind: int = 0
+    diagonal: float = 1.0
+    info_weight: float = 0.0
+    novelty: float = 0.0
+    reward_noise: float = 0.0
+
+
+class RepairedPlan:
+    """A plan in the mean of a belief by support that is repaired after observations; continuing setting only.
+
+    Parameters
+    ----------
+    problem, belief
+        What is planned in.
+    model
+        "mean" or "data", see `Belief`.
+    bonus
+        What is added to the rewards.
+    """
+
+    def __init__(self, problem: Problem, belief: SparseBelief, model: str, bonus: RowBonus) -> None:
+        S, R = problem.n_states, problem.n_states * problem.n_actions
+        self.problem, self.belief, self.model, self.bonus = problem, belief, model, bonus
+        self.accuracy = REPAIR_ACCURACY
+        self.V: Floats = np.zeros(S)
+        self.local, self.D, self.noise = np.zeros(R), np.zeros(R), np.zeros(R)
+        self.sweeps = 0
+        self._base, self._excess = np.empty(R), np.empty(0)
+        self._sent = np.zeros(S)
+        # A queue that is full must not look empty: one place more than there are states.
+        self._work = (np.empty(S + 1, np.int32), np.zeros(S, np.bool_))
+        self._space = barker_space(S)
+        self._rests = np.full(6, np.nan)
+        self._anew = True
+
+    def draw_noise(self, rng: np.random.Generator) -> None:
+        """New noise for all rewards."""
+        rng.standard_normal(out=self.noise)
+        self._anew = True
+
+    def update(self, policy: Ints) -> None:
+        """Bring the values and a policy (S,) up to date with the belief."""
+        b, p, bonus = self.belief, self.problem, self.bonus
+        places = b.pool[3].size
+        if self._excess.size != places:
+            self._excess = np.concatenate([self._excess, np.empty(places - self._excess.size)])
+        weights = (float(bonus.info_weight), float(bonus.novelty), float(bonus.reward_noise))
+        self.sweeps += sparse_plans.plan(
+            (b.pool, b.totals.ravel(), b.links, b.marks, b.state),
+            b.prior,
+            (p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
+            (self._excess, self._base),
+            (self.local, self.D, self.noise),
+            *(p.mask, p.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
+            *(self.accuracy, self._anew, p.max_iterations),
+        )
+        self._anew = False
+
+    def q_values(self) -> Floats:
+        """Q (S, A) of the plan."""
+        start, length, _, heads, *_ = self.belief.pool
+        Q = np.empty(self.problem.mask.shape)
+        rows = (start, length, heads, self._excess, self._base)
+        grouped_planning.q_table(rows, self.local, self.problem.mask, self.problem.discount, self.V, Q)
+        return Q

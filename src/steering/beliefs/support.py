@@ -1,0 +1,287 @@
+"""The sparse form of a belief about an MDP: statistics of outcomes that were seen, the others grouped exactly.
+
+All outcomes of a row that were never seen share the prior's parameters, so that every closed form of the dense belief
+is a sum over the outcomes seen plus one term; see `steering._compiled.sparse_beliefs`. Memory is that of what was seen.
+Two things differ from the dense form. Draws take other random numbers: the mass of unseen outcomes is drawn once and
+split, largest parts first, until 1e-6 of a row is left (`steering._compiled.sparse_draws`), about 14 S eta
+parts a row, or all S with eta of 0.05 or more. And beyond 256 outcomes the unit of the reward noise is chosen anew once
+there is one new reward for 64 of them, instead of at each `refresh`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering import _memory
+from steering._compiled import sparse_beliefs as kernels
+from steering._compiled import sparse_draws, sparse_moments
+from steering._types import Floats, Ints
+from steering.beliefs.base import MEAN_PULL, Belief, Transitions
+from steering.beliefs.grouped import GroupedRows, refuse_table
+from steering.beliefs.normal_gamma import NormalGammaCells
+
+BYTES_PER_ROW = 120
+"""What a pair (s, a) costs before anything was seen of it, a plan included."""
+ROOM = 1024
+"""Places of the pool, at first."""
+PLACE_BYTES = 12
+"""Of a drawn outcome: its number and its probability."""
+
+Pool = tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Floats, Floats, Floats]
+Links = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+
+
+class SparseBelief(Belief):
+    """Dirichlet rows and Normal-Gamma rewards by support.
+
+    Parameters
+    ----------
+    n_states, n_actions
+        Size of the MDP.
+    options
+        As for `Belief`: eta, normal_gamma, concentration, reward_scale.
+
+    Examples
+    --------
+    >>> belief = SparseBelief(100_000, 4)
+    >>> belief.observe(0, 0, 1.0, 7)
+    >>> P, r = belief.mean_model()
+    >>> float(P.row(0, 0)[7])
+    1.999980000199998e-05
+    """
+
+    def __init__(self, n_states: int, n_actions: int, **options: Any) -> None:
+        super().__init__(n_states, n_actions, **options)
+        S, R = n_states, n_states * n_actions
+        _memory.require(
+            float(BYTES_PER_ROW) * R, f"a belief about {S} states and {n_actions} actions", "make the problem smaller"
+        )
+        self.totals = np.zeros((n_states, n_actions))
+        self.pool: Pool = (
+            np.zeros(R, np.int64),
+            np.zeros(R, np.int32),
+            np.zeros(R, np.int32),
+            *_places(ROOM),
+        )
+        self.links: Links = (np.full(S, -1, np.int32), np.empty(ROOM, np.int32), np.empty(ROOM, np.int32))
+        self.marks = (np.zeros(R, np.bool_), np.empty(R, np.int64))
+        self.state: Ints = np.zeros(kernels.NUMBERS, np.int64)
+        self.state[kernels.JUDGED] = -1
+        self._sums = np.zeros(2)
+        self._strength = 0.0
+        self._base: Floats = np.empty(0)
+        self._excess: Floats = np.empty(0)
+
+    @property
+    def samples(self) -> int:
+        """Number of transitions seen."""
+        return int(self.state[kernels.SAMPLES])
+
+    @property
+    def seen(self) -> int:
+        """Number of different transitions (s, a, s') seen."""
+        return int(self.state[kernels.CELLS])
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
+    def _add(self, transitions: Transitions) -> None:
+        done, steps = 0, transitions[0].size
+        while True:
+            done = kernels.observe(
+                transitions,
+                done,
+                *(self.n_states, self.n_actions, self.pool, self.totals.ravel(), self.links, self.marks, self.state),
+                (self._etas, self._eta_evidence),
+                self.prior[1],
+                self._sums,
+            )
+            if done == steps:
+                return
+            self._grow()
+
+    def _grow(self) -> None:
+        old = self.pool[3].size
+        # A row may need more than twice the pool: it doubles its own room when it moves.
+        new = 2 * old + 2 * int(self.pool[2].max())
+        _memory.require(
+            60.0 * new,
+            f"a belief about {self.n_states} states with {self.seen} different transitions",
+            "make the problem smaller",
+        )
+        larger = _places(new)
+        larger[0][:old] = self.pool[3]
+        for column in (1, 2, 3):
+            larger[column][:old] = self.pool[3 + column]
+        self.pool = (*self.pool[:3], *larger)
+        following, origin = np.empty(new, np.int32), np.empty(new, np.int32)
+        following[:old], origin[:old] = self.links[1], self.links[2]
+        self.links = (self.links[0], following, origin)
+
+    def _refresh_rewards(self) -> None:
+        unit, prior = kernels.learn_rewards(
+            self.given_prior,
+            self.noise_unit,
+            self._units,
+            self._unit_pulls,
+            MEAN_PULL,
+            *(self.pool, self.state, self._sums, self._unit_evidence),
+        )
+        if unit > 0:
+            self.noise_unit, self.prior = unit, prior
+
+    # Models ----------------------------------------------------------------------------------------------------------
+
+    def model_strength(self, kind: str) -> float:
+        """Concentration e of the model (n_y + e) / (n + S e): eta for "mean", at most 1 / S for "data"."""
+        return self.eta if kind == "mean" else min(self.eta, 1.0 / self.n_states)
+
+    def _model(self, kind: str) -> tuple[GroupedRows, Floats]:
+        R, places = self.totals.size, self.pool[3].size
+        if self._base.size != R or self._excess.size != places:
+            self._base, self._excess = np.empty(R), np.empty(places)
+        self._strength = self.model_strength(kind)
+        r, self._known, self._new = np.empty(R), np.empty(R), np.empty(R)
+        kernels.fill_model(
+            *(self.pool, self.totals.ravel(), self.n_states, self._strength, self.prior),
+            *((self._excess, self._base), r, self._known, self._new),
+        )
+        start, length, _, heads, *_ = self.pool
+        rows = GroupedRows(self.n_states, self.n_actions, (start, length, heads, self._excess, self._base))
+        return rows, self._pairs(r)
+
+    def mean_model(self) -> tuple[GroupedRows, Floats]:
+        """Posterior mean rows and r (S, A); what is returned is good until the next observation or call."""
+        return self._model("mean")
+
+    def data_model(self) -> tuple[GroupedRows, Floats]:
+        """The model of the data, see `Belief.data_model`."""
+        return self._model("data")
+
+    def draw_model(self, rng: np.random.Generator) -> tuple[GroupedRows, Floats]:
+        """One posterior draw of the rows and r (S, A)."""
+        S, A, R = self.n_states, self.n_actions, self.totals.size
+        parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
+        places = R * parts + self.seen + S
+        _memory.require(
+            float(PLACE_BYTES) * places,
+            f"a posterior draw of {S} states and {A} actions with a concentration of {self.eta:g} for each next state",
+            "use concentration=learned or a smaller eta, of which draws are sparse, or an agent that plans in the mean",
+        )
+        start, length = np.empty(R, np.int64), np.empty(R, np.int32)
+        heads, excess = np.empty(places, np.int32), np.empty(places)
+        base, r = np.empty(R), np.empty(R)
+        row = used = 0
+        while True:
+            out = (start, length, heads, excess, base, r)
+            row, used = sparse_draws.draw_rows(
+                rng, self.pool, self.totals.ravel(), S, self.eta, self.prior, row, out, used
+            )
+            if row == R:
+                break
+            more = heads.size // 2 + S
+            heads, excess = np.append(heads, np.empty(more, np.int32)), np.append(excess, np.empty(more))
+        return GroupedRows(S, A, (start, length, heads, excess, base)), self._pairs(r)
+
+    # Moments ---------------------------------------------------------------------------------------------------------
+
+    def reward_spread(self) -> tuple[Floats, Floats]:
+        """Standard deviation of r(s, a) by outcomes seen and never seen, in the model last made."""
+        return self._pairs(np.sqrt(self._known)), self._pairs(np.sqrt(self._new))
+
+    def row_variance(self) -> Floats:
+        """Sum over s' of Var P(s'|s, a)."""
+        return self._rows(sparse_moments.VARIANCE)
+
+    def row_information(self) -> Floats:
+        """Mutual information between a row and its next outcome."""
+        return self._rows(sparse_moments.GAIN)
+
+    def _rows(self, kind: int) -> Floats:
+        out = np.empty(self.totals.size)
+        sparse_moments.all_rows(kind, self.pool, self.totals.ravel(), self.n_states, self.eta, out)
+        return self._pairs(out)
+
+    def local_moments(self, values: Floats, discount: float) -> tuple[Floats, Floats]:
+        """Var(sum P (mu + discount V)) and sum E[P] Var(mean reward) under the posterior mean."""
+        spread, noise = np.empty(self.totals.size), np.empty(self.totals.size)
+        sparse_moments.local_moments(
+            *(self.pool, self.totals.ravel(), self.n_states, self.eta, self.prior),
+            *(np.ascontiguousarray(values), discount, spread, noise),
+        )
+        return self._pairs(spread), self._pairs(noise)
+
+    def outcomes(self, state: int, action: int) -> tuple[Ints, Floats]:
+        """Next states of a pair that were seen, in ascending order, and how often."""
+        start, length, _, heads, n, _, _ = self.pool
+        row = state * self.n_actions + action
+        places = slice(start[row], start[row] + length[row])
+        order = np.argsort(heads[places])
+        return heads[places][order].astype(np.int64), n[places][order]
+
+    # Dense tables, for looking at small beliefs --------------------------------------------------------------------
+
+    @property
+    def counts(self) -> Floats:
+        """Counts as a dense table (S, A, S), read-only; refused where it would be large."""
+        return self._table("counts", 4)
+
+    @property
+    def average(self) -> Floats:
+        """Average reward of every outcome seen, 0 elsewhere; a dense read-only table."""
+        return self._table("average", 5)
+
+    @property
+    def scatter(self) -> Floats:
+        """Sum of squared deviations of the rewards of every outcome; a dense read-only table."""
+        return self._table("scatter", 6)
+
+    @property
+    def alpha(self) -> Floats:
+        """Dirichlet parameters eta + counts; a dense table."""
+        return self.counts + self.eta
+
+    @property
+    def mu(self) -> Floats:
+        """Posterior mean of every mean reward; a dense table."""
+        return self._rewards().mu
+
+    @property
+    def shape(self) -> Floats:
+        """Posterior shape of the precision of every reward; a dense table."""
+        return self._rewards().shape
+
+    @property
+    def rate(self) -> Floats:
+        """Posterior rate of the precision of every reward; a dense table."""
+        return self._rewards().rate
+
+    def _rewards(self) -> NormalGammaCells:
+        cells = NormalGammaCells((1,), self.prior)
+        cells.counts, cells.average, cells.scatter = self.counts, self.average, self.scatter
+        return cells
+
+    def _table(self, name: str, column: int) -> Floats:
+        S, A = self.n_states, self.n_actions
+        refuse_table(name, S, A)
+        table = np.zeros((S * A, S))
+        start, length, _, heads, *_ = self.pool
+        for row in np.flatnonzero(length):
+            places = slice(start[row], start[row] + length[row])
+            table[row, heads[places]] = self.pool[column][places]
+        table.flags.writeable = False
+        return table.reshape(S, A, S)
+
+    def _pairs(self, rows: Floats) -> Floats:
+        return rows.reshape(self.n_states, self.n_actions)
+
+
+def _places(size: int) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
+    return np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size)
+
+
+def draws_are_dense(*, eta: float = 1.0, concentration: str = "fixed", **_: Any) -> bool:
+    """Whether every outcome gets a part of its own in all draws with these options."""
+    return concentration == "fixed" and eta >= sparse_draws.LARGE

@@ -1,0 +1,162 @@
+"""Agents in large worlds: sparse beliefs give the same runs as dense ones, and plans that are repaired are right."""
+
+import numpy as np
+import pytest
+
+import steering
+from steering import _memory
+from steering.agents import large
+from steering.agents.large import RepairedPlan, RowBonus, RowSolver
+from steering.beliefs import ModelBelief, SparseBelief
+from steering.errors import NotAvailable, SteeringError, TooLarge
+from steering.mdp import TabularMDP, policy_iteration
+
+EXACT = [
+    "steering",
+    "steering:replan=learned,reward_noise=0",
+    "steering:planning=mean,reference=empirical,replan=learned,reward_noise=0",
+    "ids:planning=mean",
+    "ids:information=gain,planning=mean,concentration=learned,replan=learned",
+    "ube:replan=learned",
+    "mm:concentration=learned,reward_scale=learned",
+    "beb",
+    "vbrb",
+    "eubrl",
+]
+ENVS = ["deepsea:6", "priormdp:4,2,seed=0", "gym:FrozenLake-v1", "riverswim:6", "widenarrow:1,4", "deepsea:4,horizon=5"]
+
+
+@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("agent", EXACT)
+def test_sparse_agents_take_the_steps_of_dense_ones(env: str, agent: str, monkeypatch) -> None:
+    """Step by step, with plans solved to rounding; no ties but exact ones."""
+    for name in ("ACCURACY", "REPAIR_ACCURACY"):
+        monkeypatch.setattr(large, name, 1e-14)
+    runs = [steering.run(env, agent, steps=600, seeds=2, belief=form) for form in ("dense", "sparse")]
+    np.testing.assert_array_equal(runs[0].visits, runs[1].visits)
+    np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
+
+
+def random_model(seed: int, S: int = 30, A: int = 3) -> tuple[SparseBelief, ModelBelief]:
+    rng = np.random.default_rng(seed)
+    forms = SparseBelief(S, A, concentration="learned"), ModelBelief(S, A, concentration="learned")
+    n = 200
+    s, a = rng.integers(S, size=n), rng.integers(A, size=n)
+    data = (s, a, rng.normal(size=n), (s + rng.integers(1, 4, size=n)) % S)
+    for belief in forms:
+        belief.observe_many(data)
+        belief.refresh()
+    return forms
+
+
+def problem(S: int, A: int, discount: float = 0.95, horizon: int | None = None) -> steering.agents.Problem:
+    mask = np.ones((S, A), bool)
+    mask[::3, 0] = False
+    return steering.agents.Problem(S, A, mask, discount, horizon)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("make", ["mean_model", "data_model", "draw_model"])
+def test_grouped_rows_are_solved_as_dense_ones(seed: int, make: str) -> None:
+    sparse, _ = random_model(seed)
+    P, r = getattr(sparse, make)(*([np.random.default_rng(9)] if make == "draw_model" else []))
+    given = problem(30, 3)
+    solver = RowSolver(given)
+    solver.accuracy = 1e-13
+    policy = np.zeros((1, 30), np.int64)
+    V, Q = solver.solve(P, r, policy)
+    exact = policy_iteration(TabularMDP(P.dense(), r, mask=given.mask), 0.95)
+    np.testing.assert_allclose(V[0], exact.V, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(Q[0][given.mask], exact.Q[given.mask], rtol=1e-9, atol=1e-10)
+    np.testing.assert_array_equal(policy[0], exact.policy)
+    np.testing.assert_allclose(solver.evaluate(P, r, policy)[0], exact.V, rtol=1e-8)
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.99])
+@pytest.mark.parametrize("accuracy", [1e-1, 1e-3, 1e-8])
+def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: float) -> None:
+    """After each of 300 single observations the Bellman residual is at most accuracy (1 - discount) max|V|."""
+    S, A = 40, 3
+    rng = np.random.default_rng(5)
+    belief = SparseBelief(S, A, concentration="learned", reward_scale="learned")
+    given = problem(S, A, discount)
+    plan = RepairedPlan(given, belief, "data", RowBonus(1, 0.6, 0.3, 0.5, 1.0))
+    plan.accuracy = accuracy
+    policy = np.zeros(S, np.int64)
+    plan.draw_noise(rng)
+    state, repaired = 0, 0
+    for step in range(300):
+        action = int(rng.choice(np.flatnonzero(given.mask[state])))
+        reward, after = float(rng.normal(state == 7, 0.1)), int((state + rng.integers(1, 3)) % S)
+        belief.observe(state, action, reward, after)
+        belief.refresh()
+        before = plan.sweeps
+        plan.update(policy)
+        repaired += plan.sweeps == before
+        Q = plan.q_values()
+        if step % 10 == 0:
+            fresh = RepairedPlan(given, belief, "data", plan.bonus)
+            fresh.noise[:] = plan.noise
+            fresh.accuracy = 1e-12
+            fresh.update(policy.copy())
+            # the plan's rows may rest on a common mean reward that has moved by a third of the tolerance
+            np.testing.assert_allclose(fresh.D, plan.D, rtol=1e-12)
+            residual = np.abs(_backed_up(fresh, plan.V) - plan.V).max()
+            assert residual <= 1.01 * accuracy * (1 - discount) * max(np.abs(plan.V).max(), np.abs(plan.local).max())
+            assert np.abs(fresh.V - plan.V).max() <= 1.01 * accuracy * np.abs(plan.V).max()
+        assert (Q[np.arange(S), policy] >= Q.max(axis=1) - accuracy * np.abs(plan.V).max()).all()
+        state = after
+    assert repaired > 30 or accuracy < 1e-3
+
+
+def _backed_up(plan: RepairedPlan, V: np.ndarray) -> np.ndarray:
+    kept, plan.V = plan.V, V
+    Q = plan.q_values()
+    plan.V = kept
+    return Q.max(axis=1)
+
+
+DRAWING = ["psrl:eta=0.01", "ids:eta=0.01", "steering:objective=ratio", "steering:planning=sampled"]
+
+
+@pytest.mark.parametrize("agent", DRAWING)
+def test_agents_that_draw_run_on_sparse_beliefs(agent: str) -> None:
+    """Other draws, the same distribution: mean rewards of 20 runs are within 5 standard errors (fixed seeds)."""
+    means = []
+    for form in ("dense", "sparse"):
+        rewards = steering.run("riverswim:5", agent, steps=400, seeds=20, belief=form).rewards.sum(axis=1)
+        means.append((rewards.mean(), rewards.std(ddof=1) / np.sqrt(20)))
+    gap = abs(means[0][0] - means[1][0])
+    assert gap <= 5 * np.hypot(means[0][1], means[1][1]) + 1e-9
+
+
+def test_records_of_a_sparse_agent() -> None:
+    results = steering.run(
+        "riverswim:5",
+        "steering",
+        steps=60,
+        seeds=1,
+        belief="sparse",
+        record=["value_gap", "q_posterior", "diagnostics"],
+    )
+    assert np.isfinite(results.value_gaps).all()
+    assert np.isfinite(results.diagnostics.gain).all()
+
+
+def test_large_worlds_run_and_what_cannot_is_refused(monkeypatch) -> None:
+    env = steering.make_env("maze:30,seed=0")
+    for agent in ("steering:replan=learned", "ids:planning=mean", "ube", "mm", "q_learning", "bayesian_q"):
+        assert np.isfinite(steering.run(env, agent, steps=200, seeds=1).rewards).all()
+    with pytest.raises(NotAvailable, match="because moments=sampled draws whole tables; use belief=dense"):
+        steering.run(env, "ube:moments=sampled,belief=sparse", steps=20, seeds=1)
+    with pytest.raises(NotAvailable, match="'ucrl2b' cannot have belief=sparse, because its plans"):
+        steering.run(env, "ucrl2b:belief=sparse", steps=20, seeds=1)
+    with pytest.raises(NotAvailable, match="because selection=dictionary"):
+        steering.run(env, "steering:preset=paper-sound,belief=sparse", steps=20, seeds=1)
+    with pytest.raises(SteeringError, match="belief is 'x'"):
+        steering.make_agent("psrl:belief=x")
+    monkeypatch.setattr(_memory, "available", lambda: 3 * 10**7)
+    with pytest.raises(TooLarge, match="agent 'steering' needs dense tables, because only barker"):
+        steering.run(env, "steering:operator=gibbs", steps=20, seeds=1)
+    with pytest.raises(TooLarge, match="concentration=learned"):
+        steering.run(env, "psrl:belief=sparse", steps=20, seeds=1)

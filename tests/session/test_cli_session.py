@@ -1,0 +1,89 @@
+"""The commands of sessions, for people and for scripts."""
+
+import json
+
+import pandas as pd
+import pytest
+from cli_tools import call
+from session_tools import write_log
+
+from steering.session import Session
+
+
+@pytest.fixture
+def place(tmp_path, capsys):
+    done = call(
+        capsys, "session", "new", str(tmp_path / "s"), "--states", "good,worn", "--actions", "run,fix", "--json"
+    )
+    assert done.code == 0
+    assert json.loads(done.out)["states"] == ["good", "worn"]
+    return str(tmp_path / "s")
+
+
+def test_ask_tell_explain_recommend(place, capsys):
+    first = json.loads(call(capsys, "ask", place, "good", "--json").out)
+    assert set(first) == {"id", "state", "action", "why"}
+    assert json.loads(call(capsys, "ask", place, "good", "--json").out) == first
+    shown = call(capsys, "ask", place, "good").out
+    assert shown.startswith(f"1: {first['action']}\n")
+    assert first["why"]["sentence"] in shown
+    told = call(capsys, "tell", place, "1", "--reward", "2.5", "--next", "worn", "--json")
+    assert json.loads(told.out) == {"ok": True}
+    assert call(capsys, "tell", place, "1", "--reward", "2.5", "--next", "worn").code == 0
+    wrong = call(capsys, "tell", place, "1", "--reward", "3")
+    assert wrong.code == 2
+    assert wrong.err.startswith("error: suggestion 1 was told with another reward")
+    assert json.loads(call(capsys, "explain", place, "worn", "--json").out)["actions"]
+    assert "visits" in call(capsys, "explain", place, "worn").out
+    assert set(json.loads(call(capsys, "recommend", place, "--json").out)) == {"good", "worn"}
+    assert json.loads(call(capsys, "recommend", place, "worn", "--json").out)["worn"] in ("run", "fix")
+    assert "worn" in call(capsys, "recommend", place).out
+
+
+def test_the_group(place, capsys, tmp_path):
+    assert (
+        call(capsys, "session", "add", place, "good", "run", "--reward", "1", "--next", "worn", "--key", "k").code == 0
+    )
+    assert json.loads(call(capsys, "ask", place, "good", "--allowed", "fix", "--json").out)["action"] == "fix"
+    assert call(capsys, "session", "cancel", place, "1", "--json").code == 0
+    assert call(capsys, "session", "forbid", place, "fix", "--state", "good").code == 0
+    assert json.loads(call(capsys, "ask", place, "good", "--json").out)["action"] == "run"
+    log = write_log(tmp_path / "log.csv", 3)
+    report = json.loads(call(capsys, "session", "import", place, str(log), "--new", "--json").out)
+    assert report["rows"] == 25
+    assert set(report["new_states"]) == {"bad", "broken"}
+    assert "imported before" in call(capsys, "session", "import", place, str(log), "--new").out
+    assert "under way" in call(capsys, "session", "show", place).out
+    found = json.loads(call(capsys, "session", "show", place, "--json").out)
+    assert (found["rows"], found["suggestions"]) == (26, 2)
+    for ending in ("csv", "json", "parquet"):
+        file = tmp_path / f"out.{ending}"
+        assert json.loads(call(capsys, "session", "export", place, str(file), "--json").out)["rows"] == 26
+    assert len(pd.read_csv(tmp_path / "out.csv")) == len(pd.read_parquet(tmp_path / "out.parquet")) == 26
+    # What is exported can be the log of another session.
+    with Session.create(tmp_path / "again", log=tmp_path / "out.csv") as session:
+        assert len(session.history()) == 26
+
+
+WRONG = [
+    (("ask", "{}", "nowhere"), "unknown state 'nowhere'"),
+    (("ask", "{}", "good", "--allowed", "fly"), "unknown action 'fly'"),
+    (("ask", "{}", "good", "--risk", "much"), "--risk is 'much'"),
+    (("tell", "{}", "9", "--reward", "1"), "there is no suggestion 9"),
+    (("session", "new", "{}", "--states", "2", "--actions", "2"), "holds a session already"),
+    (("session", "new", "{}x", "--states", "2", "--actions", "2", "--allowed", "{{"), "not JSON"),
+    (("session", "new", "{}x"), "states and actions are needed"),
+    (("session", "import", "{}", "{}/none.csv"), "is not a file"),
+    (("session", "import", "{}", "{}/lock", "--column", "state"), "write name=column"),
+    (("session", "export", "{}", "{}/history.xls"), "no known ending"),
+    (("session", "show", "{}/nothing"), "holds no session"),
+    (("serve", "{}", "--host", "0.0.0.0"), "give a token file"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_wrong_use_is_one_sentence(place, capsys, words, sentence):
+    done = call(capsys, *(word.format(place) for word in words))
+    assert done.code == 2
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
