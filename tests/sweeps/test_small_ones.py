@@ -9,7 +9,6 @@ from engine_helpers import FAULTY, alive, descendants, faulty
 
 import steering
 from steering.errors import SteeringError
-from steering.sweeps.estimate import estimate_seconds
 from steering.sweeps.store.directory import STALE_SECONDS, Store
 from steering.sweeps.sweep_file import parse_toml, read_sweep
 
@@ -46,12 +45,11 @@ def test_a_stale_folder_of_a_write_is_not_in_the_way(tmp_path):
 
 def test_a_worker_that_hangs_does_not_outlive_the_nursery(tmp_path):
     """The nursery is killed, so that it cannot end its workers; one of them is in a call that never returns."""
+    import faulty_envs  # noqa: F401
+
     from steering.sweeps.compute import pack_batch
     from steering.sweeps.executors.base import Limits, Setup
     from steering.sweeps.executors.local import LocalExecutor
-
-    steering.sweep  # noqa: B018
-    import faulty_envs  # noqa: F401
 
     plan = read_sweep({"environments": [faulty("hang")], "agents": ["psrl"], "steps": 20, "seeds": 1}).plan
     executor = LocalExecutor(1, Limits(), Setup(FAULTY))
@@ -67,13 +65,3 @@ def test_a_worker_that_hangs_does_not_outlive_the_nursery(tmp_path):
         assert not alive(worker)
     finally:
         executor.close()
-
-
-def test_the_estimate_counts_the_solving_of_an_environment_once():
-    """Setup of a group is shared by its cells; counted for every 200 steps it made minutes into hours."""
-    plan = read_sweep({"environments": ["deepsea:30"], "agents": ["q_learning"], "steps": 20_000, "seeds": 5}).plan
-    estimated, failed = estimate_seconds(plan, range(5))
-    assert failed == []
-    began = time.perf_counter()
-    steering.run("deepsea:30", "q_learning", steps=20_000, seeds=5)
-    assert estimated < 2 * (time.perf_counter() - began) + 0.5
