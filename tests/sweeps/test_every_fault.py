@@ -150,8 +150,11 @@ class Disk:
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    """Several shards, and a merge at the end."""
-    monkeypatch.setattr(batches, "BATCH_SECONDS", 0.001)
+    """Eight shards, whatever the machine does beside, and a merge at the end."""
+    monkeypatch.setattr(
+        batches.Sizes, "end_of_batch", lambda self, pending, start, workers: min(start + 5, len(pending))
+    )
+    monkeypatch.setattr(batches.Sizes, "target", lambda self, cells, workers: 60.0)
     monkeypatch.setattr(directory_module, "MANY_SMALL", 3)
 
 

@@ -49,7 +49,7 @@ def usable(directory: str) -> str | None:
     return None
 
 
-class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+class CheckedFiles(IndexDataCacheFile):
     """Numba's two files of a function, each followed by its checksum (a reader of pickles stops before it)."""
 
     def _load_index(self) -> Any:
@@ -83,7 +83,7 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
             file.write(content + DIGEST(content).digest())
 
 
-class CheckedCache(FunctionCache):  # type: ignore[misc]
+class CheckedCache(FunctionCache):
     """The cache of one function; trouble with it costs time and nothing else."""
 
     def __init__(self, function: Any) -> None:

@@ -21,7 +21,7 @@ from steering.cli.common import (
     system_error,
     visible,
 )
-from steering.errors import DiskFull, SteeringError, Unreachable
+from steering.errors import DiskFull, SteeringError, TooLarge, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except DiskFull as error:
         _stop(str(error), EXIT_DISK_FULL)
-    except Unreachable as error:
+    except (Unreachable, TooLarge) as error:  # not the input: the same command may work elsewhere, or later
         _stop(str(error), EXIT_FAILURE)
     except SteeringError as error:
         _stop(str(error), EXIT_BAD_INPUT)

@@ -251,8 +251,8 @@ class Store:
                 try:
                     if name.startswith(TEMPORARY_PREFIX) and time.time() - path.lstat().st_mtime > STALE_SECONDS:
                         path.unlink()
-                except FileNotFoundError:
-                    continue
+                except (FileNotFoundError, IsADirectoryError, PermissionError):
+                    continue  # gone, or a folder that somebody else left: it is not in the way
 
     def merge(self, names: Sequence[str] | None = None) -> int:
         """Merge small shards, all or these, into larger ones, without double rows; returns how many files went away.
