@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from steering.runs.intervals import interval_of_mean
 
 from steering import Session, TabularMDP
 from steering.mdp import policy_iteration
+from steering.runs.statistics import interval_of_mean
 
 STATES = [*(f"wear {level}" for level in range(10)), "broken", "in repair"]
 ACTIONS = ["run", "service", "replace"]

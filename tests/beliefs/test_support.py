@@ -55,6 +55,14 @@ def test_both_forms_agree(data, eta: float, learned: bool, seed: int) -> None:
     for s in range(S):
         for one, other in zip(dense.outcomes(s, 1), sparse.outcomes(s, 1), strict=True):
             np.testing.assert_array_equal(one, other)
+    same = sparse.to_dense()
+    for belief in (same, dense):
+        belief.observe(1, 1, 2.0, 3)
+        belief.refresh()
+    assert same.eta == dense.eta
+    for name in ("totals", "counts", "average", "scatter", "alpha", "mu", "shape", "rate"):
+        close(getattr(dense, name), getattr(same, name))
+    dense.counts[1, 1, 3] -= 1
     if sparse.seen:
         assert sparse.seen == (dense.counts > 0).sum()
 

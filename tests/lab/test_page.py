@@ -173,14 +173,15 @@ def test_a_state_is_explained(browser: Browser, exported: Path) -> None:
     browser.open(exported.as_uri())
     pause(browser)
     scrub(browser, 90)
-    browser.run(CLICK % (1, 1 / 16, 0.5))
+    browser.run(CLICK % (0, 1 / 16, 0.5))
     browser.run(SETTLE)
-    assert text(browser, "panel-title") == "psrl in state 0"
-    agent = make_agent("psrl")
+    assert text(browser, "panel-title") == "steering in state 0"
+    agent = make_agent("steering")  # it learns the mean of its prior, so that all parts of the posterior count
     results = run("deepsea:8", agent, steps=90, seeds=[0])  # the page's belief is that of the plan of step 90
     tried = browser.run(TRIED)
     assert tried == agent.belief.totals[0].tolist()
     assert results.steps == 90
+    agent.belief.refresh()
     browser.run("document.querySelector('#panel-body tbody').rows[1].click()")
     browser.run(SETTLE)
     believed = float(text(browser, "believed"))

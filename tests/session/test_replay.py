@@ -110,7 +110,8 @@ def test_every_torn_tail_is_cut_and_reported(tmp_path):
         middle = (tmp_path / "s" / "journal.jsonl").stat().st_size
         session.tell(found.id, reward=2.0, next_state="good")
     whole = (tmp_path / "s" / "journal.jsonl").read_bytes()
-    for size in range(begin, len(whole)):
+    edges = [edge + near for edge in (begin, middle, len(whole)) for near in (-1, 0, 1)]
+    for size in sorted({*range(begin, len(whole), 37), *edges} & set(range(begin, len(whole)))):
         shutil.rmtree(tmp_path / "t", ignore_errors=True)
         (tmp_path / "t").mkdir()
         (tmp_path / "t" / "journal.jsonl").write_bytes(whole[:size])

@@ -151,24 +151,52 @@ def ordered_improvement(rows, r, mask, discount, V, order, policy):
 
 
 @jit
-def ordered_evaluation(rows, r, discount, V, order, policy):
-    """One ordered sweep along a policy, in place; returns the largest change."""
+def ordered_chain(rows, r, discount, order, rank, policy):
+    """The chain of a policy with states numbered by their rank, as x = c + M x with a zero diagonal.
+
+    Sweeps along a policy are most of the work: here they read memory from one end to the other, and the values of
+    neighbours are close together.
+    """
     offsets, successors, p = rows
-    A = r.shape[1]
-    change = 0.0
-    for i in range(order.shape[0]):
+    S, A = r.shape
+    start = np.zeros(S + 1, np.int64)
+    for i in range(S):
+        row = order[i] * A + policy[order[i]]
+        start[i + 1] = start[i] + offsets[row + 1] - offsets[row]
+    columns = np.empty(start[S], np.int32)
+    values = np.empty(start[S])
+    c = np.empty(S)
+    n = 0
+    for i in range(S):
         s = order[i]
         row = s * A + policy[s]
-        expected = 0.0
         own = 0.0
         for k in range(offsets[row], offsets[row + 1]):
             if successors[k] == s:
                 own = p[k]
-            else:
-                expected += p[k] * V[successors[k]]
-        q = (r[s, policy[s]] + discount * expected) / (1.0 - discount * own)
-        change = max(change, abs(q - V[s]))
-        V[s] = q
+        scale = 1.0 / (1.0 - discount * own)
+        start[i] = n
+        for k in range(offsets[row], offsets[row + 1]):
+            if successors[k] != s:
+                columns[n] = rank[successors[k]]
+                values[n] = discount * scale * p[k]
+                n += 1
+        c[i] = scale * r[s, policy[s]]
+    start[S] = n
+    return start, columns, values, c
+
+
+@jit
+def ordered_evaluation(chain, x):
+    """One ordered sweep of x = c + M x, in place; returns the largest change."""
+    start, columns, values, c = chain
+    change = 0.0
+    for i in range(x.shape[0]):
+        fresh = c[i]
+        for k in range(start[i], start[i + 1]):
+            fresh += values[k] * x[columns[k]]
+        change = max(change, abs(fresh - x[i]))
+        x[i] = fresh
     return change
 
 
@@ -215,6 +243,9 @@ def modified_policy_iteration(
     Q = np.empty((S, A))
     scratch = np.empty((2, S if sweeps >= CYCLE else 0))
     policy = np.zeros(S, dtype=np.int64)
+    rank = np.empty(S, dtype=np.int32)
+    for i in range(S):
+        rank[order[i]] = i
     largest = np.abs(r).max()
     extrapolate = True
     width_before, change_before = np.inf, np.inf
@@ -250,30 +281,49 @@ def modified_policy_iteration(
         if change > change_before:  # plain sweeps always converge
             extrapolate = False
         change_before = change
-        _evaluations(rows, r, discount, V, W, order, policy, sweeps, deep, extrapolate, scratch)
+        if deep and sweeps > 0:
+            _ordered_evaluations(rows, r, discount, V, W, order, rank, policy, sweeps, extrapolate, scratch)
+        else:
+            _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scratch)
 
 
 @jit
-def _evaluations(rows, r, discount, V, W, order, policy, sweeps, deep, extrapolate, scratch):
-    """Sweeps along a policy until little changes any more, with a jump along the slowest mode every `CYCLE` sweeps."""
-    S = V.shape[0]
+def _ordered_evaluations(rows, r, discount, V, x, order, rank, policy, sweeps, extrapolate, scratch):
+    """Ordered sweeps along a policy until little changes, with a jump along the slowest mode every `CYCLE` sweeps."""
+    chain = ordered_chain(rows, r, discount, order, rank, policy)
+    x[:] = V[order]
     first = 0.0
     for made in range(sweeps):
         place = made % CYCLE - (CYCLE - 2)  # 0 and 1 in the last two sweeps of a cycle
         keep = extrapolate and place >= 0
         if keep:
-            scratch[place, :] = V
-        if deep:
-            last = ordered_evaluation(rows, r, discount, V, order, policy)
-        else:
-            low, high = level_evaluation(rows, r, discount, V, W, policy)
-            last = high - low
-            shift = 0.5 * (low + high) * discount / (1.0 - discount)
-            for s in range(S):
-                V[s] = W[s] + shift
+            scratch[place, :] = x
+        last = ordered_evaluation(chain, x)
         if made == 0:
             first = last
         if last <= ENOUGH * first:
+            break
+        if keep and place == 1:
+            _jump(x, scratch)
+    V[order] = x
+
+
+@jit
+def _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scratch):
+    """Level sweeps along a policy, as `_ordered_evaluations`."""
+    first = 0.0
+    for made in range(sweeps):
+        place = made % CYCLE - (CYCLE - 2)
+        keep = extrapolate and place >= 0
+        if keep:
+            scratch[place, :] = V
+        low, high = level_evaluation(rows, r, discount, V, W, policy)
+        shift = 0.5 * (low + high) * discount / (1.0 - discount)
+        for s in range(V.shape[0]):
+            V[s] = W[s] + shift
+        if made == 0:
+            first = high - low
+        if high - low <= ENOUGH * first:
             return
         if keep and place == 1:
             _jump(V, scratch)

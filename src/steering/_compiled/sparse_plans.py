@@ -18,6 +18,7 @@ import numpy as np
 
 from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import jit
+from steering._compiled.planning import tie_tolerance
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, GAIN, VARIANCE, row_gain, row_variance
 from steering._compiled.special import digamma
@@ -197,7 +198,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     accuracy
         Relative accuracy of the values.
     anew
-        Whether all rows are to be computed again, because something else changed.
+        Whether the local rewards of all rows are to be computed again, because the noise changed.
     cap
         Improvements of one solution, at most.
     """
@@ -209,7 +210,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:
-        _renew(belief, prior, choice, model, tables, space, rests, anew or choice[2] != rests[ETA])
+        _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA])
     tail = 0
     for i in range(state[CHANGED]):
         row = marks[1][i]
@@ -218,7 +219,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
             _local(row, belief, prior, choice, model, tables, True, space)
             tail = _push(row // A, work[0], work[1], tail)
     state[CHANGED] = 0
-    tie = planning.tie_tolerance(discount)
+    tie = tie_tolerance(discount)
     if not (other or moved):
         total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
         if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:

@@ -66,6 +66,7 @@ class VAPOR(SoftPolicyAgent):
         """Solve the dual and act by the occupancy."""
         super().plan(state, step)
         P, r = self.belief.mean_model()
+        assert isinstance(P, np.ndarray)
         after = self.spans[1:, None, None]
         sigma = self.options.scale * np.sqrt((self.options.sigma**2 + after**2) / self.visits)
         sigma = np.maximum(sigma, 1e-9 * max(1.0, float(np.abs(r).max())))

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from steering import _memory
 from steering._compiled import sparse_beliefs as kernels
 from steering._compiled import sparse_draws, sparse_moments
+from steering._compiled.beliefs import refresh_rewards
 from steering._types import Floats, Ints
 from steering.beliefs.base import MEAN_PULL, Belief, Transitions
 from steering.beliefs.grouped import GroupedRows, refuse_table
+from steering.beliefs.model import ModelBelief
 from steering.beliefs.normal_gamma import NormalGammaCells
 
 BYTES_PER_ROW = 120
@@ -112,8 +114,9 @@ class SparseBelief(Belief):
             "make the problem smaller",
         )
         larger = _places(new)
-        for into, out_of in zip(larger, self.pool[3:], strict=True):
-            into[:old] = out_of
+        larger[0][:old] = self.pool[3]
+        for column in (1, 2, 3):
+            larger[column][:old] = self.pool[3 + column]
         self.pool = (*self.pool[:3], *larger)
         following, origin = np.empty(new, np.int32), np.empty(new, np.int32)
         following[:old], origin[:old] = self.links[1], self.links[2]
@@ -257,6 +260,25 @@ class SparseBelief(Belief):
         """Posterior rate of the precision of every reward; a dense table."""
         return self._rewards().rate
 
+    def to_dense(self) -> ModelBelief:
+        """The same belief as dense tables; refused where they do not fit into memory."""
+        dense = ModelBelief(
+            self.n_states,
+            self.n_actions,
+            eta=self.given_eta,
+            normal_gamma=self.given_prior,
+            concentration="learned" if self._etas.size else "fixed",
+            reward_scale="learned" if self._units.size else "fixed",
+        )
+        dense.eta, dense.prior, dense.noise_unit = self.eta, self.prior, self.noise_unit
+        dense._eta_evidence[:] = self._eta_evidence
+        dense.totals[:] = self.totals
+        for table, column in ((dense.counts, 4), (dense.average, 5), (dense.scatter, 6)):
+            self._fill(table, column)
+        np.add(dense.counts, self.eta, out=dense.alpha)
+        refresh_rewards(self.prior, dense.counts, dense.average, dense.scatter, dense.mu, dense.shape, dense.rate)
+        return dense
+
     def _rewards(self) -> NormalGammaCells:
         cells = NormalGammaCells((1,), self.prior)
         cells.counts, cells.average, cells.scatter = self.counts, self.average, self.scatter
@@ -265,13 +287,16 @@ class SparseBelief(Belief):
     def _table(self, name: str, column: int) -> Floats:
         S, A = self.n_states, self.n_actions
         refuse_table(name, S, A)
-        table = np.zeros((S * A, S))
+        table = np.zeros((S, A, S))
+        self._fill(table, column)
+        table.flags.writeable = False
+        return table
+
+    def _fill(self, table: Floats, column: int) -> None:
         start, length, _, heads, *_ = self.pool
         for row in np.flatnonzero(length):
             places = slice(start[row], start[row] + length[row])
-            table[row, heads[places]] = self.pool[column][places]
-        table.flags.writeable = False
-        return table.reshape(S, A, S)
+            table[row // self.n_actions, row % self.n_actions, heads[places]] = self.pool[column][places]
 
     def _pairs(self, rows: Floats) -> Floats:
         return rows.reshape(self.n_states, self.n_actions)

@@ -79,17 +79,28 @@ def grid_mdp(
     # Entry (s, a, j): the j-th smallest neighbour of s; sorted already, so that rows need no sorting later.
     target = np.take_along_axis(neighbour, order, axis=1)
     p = np.where(order[:, None, :] == moves[:, :, None], 1.0 - slip + slip / 4, slip / 4)
-    state = np.repeat(np.arange(k * k), 16)
-    successor = np.repeat(target[:, None, :], 4, axis=1).ravel()
-    reward = np.where(state == goal, 1.0, -cost - hot[successor])
+    for j in range(3):  # directions that lead to the same cell
+        same = target[:, j] == target[:, j + 1]
+        p[same, :, j + 1] += p[same, :, j]
+        p[same, :, j] = 0.0
     kept = p.ravel() > 0
+    state = np.repeat(np.arange(k * k), 16)[kept]
+    action = np.tile(np.repeat(np.arange(4), 4), k * k)[kept]
+    successor = np.repeat(target[:, None, :], 4, axis=1).ravel()[kept]
+    p = p.ravel()[kept]
+    del kept, order
+    if hot.any():
+        reward = np.where(state == goal, 1.0, -cost - hot[successor])
+    else:
+        reward = np.full((k * k, 4), -cost)
+        reward[goal] = 1.0
     names = [f"({r}, {c})" for r in range(k) for c in range(k)] if k * k <= NAMED else ()
     mdp = TabularMDP.from_transitions(
-        state[kept],
-        np.tile(np.repeat(np.arange(4), 4), k * k)[kept],
-        successor[kept],
-        p.ravel()[kept],
-        reward[kept],
+        state,
+        action,
+        successor,
+        p,
+        reward,
         n_states=k * k,
         n_actions=4,
         state_names=names,

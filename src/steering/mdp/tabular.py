@@ -177,10 +177,8 @@ class TabularMDP:
 
         Examples
         --------
-        >>> def walk(x, step):
-        ...     return [(0.9, max(x + step, 0) % 4, float(x == 3)), (0.1, x, 0.0)]
-        >>> TabularMDP.from_function(walk, start=0, actions=[-1, 1]).state_names
-        ('0', '1', '2', '3')
+        >>> TabularMDP.from_function(lambda x, step: [(1.0, (x + step) % 4, 0.0)], start=0, actions=[-1, 1]).n_states
+        4
         """
         return cls._of(**build.explore(function, start, actions, max_states))
 
@@ -377,11 +375,8 @@ class TabularMDP:
 
     def arrays(self, *, dense: bool = False) -> tuple[NDArray[Any], ...]:
         """All arrays of the stored form (or of the dense one), for comparing and hashing."""
-        own: Iterable[NDArray[Any]]
-        if dense or self._dense is not None:
-            own = (self.P, self.reward_mean, self.reward_std)
-        else:
-            own = self.transitions.arrays()
+        is_dense = dense or self._dense is not None
+        own = (self.P, self.reward_mean, self.reward_std) if is_dense else self.transitions.arrays()
         return (*own, self.mask, self.start)
 
     def stored_rewards(self) -> dict[str, Floats]:

@@ -24,7 +24,7 @@ from scipy import special
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
 from steering.agents import Problem
-from steering.beliefs import ModelBelief
+from steering.beliefs import Belief, ModelBelief, SparseBelief
 from steering.beliefs.dirichlet import draw_rows
 
 FORECAST_DRAWS = 400
@@ -43,8 +43,11 @@ class Knowledge:
         Sizes, allowed actions and discount.
     """
 
-    def __init__(self, belief: ModelBelief, problem: Problem) -> None:
+    def __init__(self, belief: Belief, problem: Problem) -> None:
         belief.refresh()
+        if isinstance(belief, SparseBelief):
+            belief = belief.to_dense()
+        assert isinstance(belief, ModelBelief)
         self.belief, self.problem = belief, problem
         self.P, self.r = belief.mean_model()
         policy: Ints = np.zeros(problem.n_states, dtype=np.int64)
