@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from steering._version import __version__
-from steering.cli import catalog, hardness, reproduce, run, session, study, summary, sweep
+from steering.cli import catalog, hardness, lab, reproduce, run, session, study, summary, sweep
 from steering.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_DISK_FULL,
@@ -33,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (catalog, hardness, run, sweep, study, summary, reproduce, session):
+for commands in (catalog, hardness, run, lab, sweep, study, summary, reproduce, session):
     commands.register(app)
 
 
