@@ -117,7 +117,7 @@ def _start_cluster(workers: int | None) -> tuple[Any, Any]:
             f"it with: {HOW}"
         ) from None
     # The scheduler must have an HTTP server: without pages, on a free port of the loopback, and stopped at once.
-    pages = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with _deaf_to_interrupts() as heard, dask.config.set(pages):
         cluster = start(
             n_workers=workers,
@@ -299,7 +299,7 @@ def _name() -> str:
     """What the cluster calls this worker."""
     import distributed
 
-    worker: Any = distributed.get_worker()  # type: ignore[no-untyped-call]
+    worker: Any = distributed.get_worker()
     return f"worker {worker.name} at {worker.address}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from distributed import WorkerPlugin
 
 
-class WithoutHttp(WorkerPlugin):  # type: ignore[misc]
+class WithoutHttp(WorkerPlugin):
     """Stops the HTTP server of a worker: nobody needs its pages."""
 
     name = "steering-without-http"

@@ -69,6 +69,10 @@ class Foreign(Unreadable):
     """The same of a file that another version of the package wrote: waiting does not help."""
 
 
+Key = bytes
+"""Key of a cell; `Scan` has a field of the other name."""
+
+
 @dataclass
 class Scan:
     """What a look at all shards found."""
@@ -81,7 +85,7 @@ class Scan:
     """Versions of the package that computed the cells."""
     problems: list[tuple[str, str]] = field(default_factory=list)
     """Files that are not whole shards: (name, reason). A reason that is `Unreadable` proves nothing about the file."""
-    conflicts: dict[bytes, str] = field(default_factory=dict)
+    conflicts: dict[Key, str] = field(default_factory=dict)
     """Cells with rows of different numbers, which are in no `keys`: what is known about where they came from."""
 
 

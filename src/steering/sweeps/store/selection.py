@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from steering.sweeps.store.directory import StoreError
 from steering.sweeps.store.load import Results
+from steering.sweeps.store.places import StoreError
 from steering.sweeps.store.plans import Groups, codes_of, codes_of_plan, configuration_id, is_older, read_plan
 
 TEXTS = ["environment", "agent", "steps"]
