@@ -150,7 +150,7 @@ class Log:
         found = {cell.strip(): place for place, cell in reversed(list(enumerate(header)))}
         for name in COLUMNS:
             if self.names[name] not in found and name in self._required:
-                shown = ", ".join(cell.strip()[:50] for cell in header[:20]) or "none"
+                shown = ", ".join(_shown(cell.strip()) for cell in header[:20]) or "none"
                 raise InvalidOption(
                     f"{self.path} has no column '{self.names[name]}' for the {name.replace('_', ' ')}; it has: {shown}."
                 )
@@ -174,11 +174,16 @@ class Log:
             yield LogRow(line, cell["state"], cell["action"], float(cell["reward"]), cell["next_state"], done)
 
 
+def _shown(text: str) -> str:
+    """The beginning of a cell, on one line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:50])
+
+
 def _problem(cell: dict[str, str]) -> str:
     """What is wrong with the cells of a row, or nothing."""
     done = cell.get("done", "").lower()
     if done not in TRUE and done not in FALSE:
-        return f"done is '{cell['done'][:50]}', which is neither true nor false"
+        return f"done is '{_shown(cell['done'])}', which is neither true nor false"
     for name in ("state", "action", "next_state"):
         if not cell[name] and not (name == "next_state" and done in TRUE):
             return f"the {name.replace('_', ' ')} is missing"
@@ -189,7 +194,7 @@ def _problem(cell: dict[str, str]) -> str:
     except ValueError:
         reward = math.nan
     if not math.isfinite(reward):
-        return f"the reward is '{cell['reward'][:50]}', which is not a finite number"
+        return f"the reward is '{_shown(cell['reward'])}', which is not a finite number"
     return ""
 
 
