@@ -22,3 +22,10 @@ def test_nearest_name_is_suggested() -> None:
 
 def test_all_names_are_listed_when_none_is_near() -> None:
     assert str(errors.unknown_name("agent", "zzzz", ["psrl", "ids"])) == "unknown agent 'zzzz': known: ids, psrl."
+
+
+def test_a_name_that_may_be_somebodys_own_says_how_to_bring_it() -> None:
+    names = ["psrl", "opsrl"]
+    assert "--import MODULE" in str(errors.unknown_name("agent", "hopeful", names, own=True))
+    assert "--import MODULE" not in str(errors.unknown_name("agent", "psrll", names, own=True))
+    assert "--import" not in str(errors.unknown_name("option of agent 'psrl'", "hopeful", names))

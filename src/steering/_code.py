@@ -73,6 +73,15 @@ def source_now(module: str) -> str | None:
     return source_of(found)[0] if len(found) == len(tops) else None
 
 
+def package_source() -> str:
+    """Hash of the source of this package as it is on the disk."""
+    folder = Path(__file__).parent
+    parts: list[bytes] = []
+    for path in sorted(folder.rglob("*.py")):
+        parts += [path.relative_to(folder).as_posix().encode(), path.read_bytes().replace(b"\r\n", b"\n")]
+    return _digest(parts)
+
+
 def _version(declared: Any) -> str | None:
     if declared is None:
         return None

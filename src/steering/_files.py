@@ -6,6 +6,9 @@ import os
 import secrets
 from pathlib import Path
 
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
 TEMPORARY_PREFIX = ".writing-"
 """How the names of unfinished files begin; such a file is never data."""
 
@@ -36,3 +39,19 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet would take for a formula and run."""
+
+
+def csv_bytes(table: pd.DataFrame) -> bytes:
+    """A table as CSV; a text that a spreadsheet would run gets an apostrophe, which makes it a text there."""
+    shown = table.copy(deep=False)
+    for name in shown.columns:
+        if not is_numeric_dtype(shown[name]) and not is_bool_dtype(shown[name]):
+            texts = shown[name].astype(object)
+            risky = texts.map(lambda value: isinstance(value, str) and value.startswith(FORMULAS)).astype(bool)
+            if risky.any():
+                shown[name] = texts.where(~risky, "'" + texts.astype(str))
+    return shown.to_csv(index=False).encode()

@@ -66,9 +66,14 @@ class NoCacheWarning(UserWarning):
     """Compiled functions cannot be kept for the next start."""
 
 
-def unknown_name(what: str, given: str, known: Iterable[str]) -> UnknownName:
-    """Build the error for a misspelt name, with the nearest known name or the list of all."""
+def unknown_name(what: str, given: str, known: Iterable[str], *, own: bool = False) -> UnknownName:
+    """Build the error for a misspelt name, with the nearest known name or the list of all.
+
+    With `own` users may have made the name themselves: unless it is nearly a known one, they are told how to bring it.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}."
+    if own and not difflib.get_close_matches(given, names, n=1, cutoff=0.75):
+        hint += f" If the {what} is your own, import the module that registers it (--import MODULE)."
     return UnknownName(f"unknown {what} '{given}': {hint}")

@@ -55,9 +55,16 @@ def test_an_agent_without_options_is_run_by_its_name():
     agent = make_agent("plain")
     assert (describe_agent(agent), type(agent)) == ("plain", kind)
     assert steering.run("deepsea:4", "plain", steps=20, seeds=2).agent == "plain"
-    assert {"name": "plain", "summary": "Any action.", "options": {}} in list_agents()
+    assert {"name": "plain", "group": "others", "summary": "Any action.", "options": {}} in list_agents()
     with pytest.raises(InvalidOption, match="agent 'plain' has no options, and 'eta' was given"):
         make_agent("plain:eta=1")
+
+
+def test_a_registered_class_stands_for_its_name():
+    kind = register_agent("whatever", type("Whatever", (Uniform,), {}))
+    assert steering.run("deepsea:4", [kind, "psrl"], steps=20, seeds=1).agents == ("whatever", "psrl")
+    with pytest.raises(SteeringError, match=r"register it: steering\.register_agent\('a_name', Nameless\)"):
+        make_agent(type("Nameless", (Uniform,), {}))
 
 
 def test_options_are_those_of_the_dataclass_in_their_types():

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import steering
-from steering.envs import list_envs, make_env, register_env
+from steering.envs import entries, list_envs, make_env, register_env
 from steering.errors import InvalidMDP, InvalidOption, SteeringError, UnsupportedEnvironment
 
 pytestmark = pytest.mark.usefixtures("own_code")
@@ -41,6 +41,13 @@ def test_text_keywords_and_defaults_give_one_canonical_name():
     assert make_env(text) == make_env(make_env(text).name)
     assert make_env(make_env("my_ring"), slip=0.2, horizon=3).name == "my_ring:4,0.2,horizon=3"
     assert steering.run("my_ring", "psrl", steps=20, seeds=1).environment == "my_ring:4,0.1"
+
+
+def test_the_function_stands_for_its_name():
+    ring = entries.ENTRIES["my_ring"].build
+    assert make_env(ring, n=5, horizon=3).name == "my_ring:5,0.1,horizon=3"
+    with pytest.raises(SteeringError, match="register it first"):
+        make_env(lambda: None)
 
 
 def test_it_is_listed_with_its_parameters():

@@ -80,3 +80,21 @@ def test_the_store_keeps_the_plans_that_a_seed_made(tmp_path, results: RunResult
 def test_rows_are_padded_with_nan() -> None:
     np.testing.assert_array_equal(padded([[1.0], [2.0, 3.0], []]), [[1, np.nan], [2, 3], [np.nan, np.nan]])
     assert padded([[np.ones((2, 3))], []]).shape == (2, 1, 2, 3)
+
+
+@pytest.mark.parametrize("replan", ["doubling", "tsde"])
+def test_a_plan_that_is_kept_is_recorded_once(replan: str) -> None:
+    """The environment asks for a plan every few steps; one that goes on is no new plan."""
+    agent = steering.make_agent(f"psrl:replan={replan}")
+    made: list[int] = []
+    plan = agent.plan
+    agent.plan = lambda state, step: (made.append(1), plan(state, step))  # type: ignore[method-assign]
+    results = steering.run("deepsea:5", agent, steps=400, seeds=[1], record=["value_gap", "q_posterior"])
+    assert results.plan_times.size == results.value_gaps.shape[1] == len(made)
+    assert set(results.q_posterior.times) <= set(results.plan_times)
+
+
+def test_every_agent_of_a_comparison_is_recorded() -> None:
+    """What to record may be a generator, which can be read once."""
+    both = steering.run("deepsea:4", ["psrl", "ids"], steps=30, seeds=1, record=(name for name in ["value_gap"]))
+    assert all(one.value_gaps is not None for one in both.runs)

@@ -151,3 +151,9 @@ def test_unknown_formats_are_refused_and_nothing_is_written(tmp_path: Path) -> N
         with pytest.raises(NotAvailable, match=r"use \.png, \.svg or \.pdf"):
             made("psrl", [[0.0]]).plot(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_score_is_said_once() -> None:
+    text = repr(steering.run("gym:CliffWalking-v1", "psrl", steps=50, seeds=3))
+    assert text.count("score") == 1
+    assert "of runs failed" in text

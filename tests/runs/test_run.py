@@ -186,6 +186,8 @@ def test_progress_counts_the_seeds() -> None:
         ("deepsea:8", "psrl", {"steps": 0}, InvalidOption, "steps is 0"),
         ("deepsea:8", "psrl", {"steps": -5}, InvalidOption, "steps is -5"),
         ("deepsea:8", "psrl", {"steps": 2.5}, InvalidOption, "whole number"),
+        ("deepsea:8", "psrl", {"steps": "many"}, InvalidOption, "whole number"),
+        ("deepsea:8", "psrl", {"steps": None}, InvalidOption, "whole number"),
         ("deepsea:8", "psrl", {"steps": True}, InvalidOption, "whole number"),
         ("deepsea:8", "psrl", {"seeds": 0}, InvalidOption, "seeds is -?[01]; it must be at least 1"),
         ("deepsea:8", "psrl", {"seeds": -1}, InvalidOption, "seeds is -?[01]; it must be at least 1"),

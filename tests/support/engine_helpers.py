@@ -47,7 +47,7 @@ def digests(directory, tmp_path):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-def start_dask(tmp_path, workers=2):
+def start_dask(tmp_path, workers=2, path=PATH):
     """A scheduler and workers as processes of their own, on loopback; returns them and the address."""
     file = tmp_path / "scheduler.json"
     log = (tmp_path / "dask.log").open("wb")
@@ -56,7 +56,7 @@ def start_dask(tmp_path, workers=2):
         "stderr": log,
         "cwd": tmp_path,
         "start_new_session": True,
-        "env": {**os.environ, "PYTHONPATH": PATH},
+        "env": {**os.environ, "PYTHONPATH": path},
     }
     dask = [sys.executable, "-m", "dask"]
     scheduler = subprocess.Popen(

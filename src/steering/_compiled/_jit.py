@@ -2,8 +2,8 @@
 
 Numba's disk cache looks only at the file of the function itself, so an edited callee in another file would leave a
 stale binary behind. Here the cache directory carries a hash of every source in this folder: any edit starts
-an empty cache. Where no such directory can be written, functions are compiled anew in every process: not in a folder
-that others may write to, because what is found in a cache is run.
+an empty cache, also below a directory of NUMBA_CACHE_DIR. Where no such directory can be used, functions are compiled
+anew in every process: not in a folder that others may write to, because what is found in a cache is run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numba
 
+from steering._compiled._cache import CheckedCache, usable
 from steering.errors import NoCacheWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,24 +27,18 @@ def _cache_directory() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
+    given = os.environ.get("NUMBA_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return str(Path(base) / "steering" / "numba" / digest.hexdigest()[:16])
+    place = Path(given) / "steering" if given else Path(base) / "steering" / "numba"
+    return str(place / digest.hexdigest()[:16])
 
 
-def _writable(directory: str) -> bool:
-    try:
-        os.makedirs(directory, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(directory, os.W_OK | os.X_OK)
-
-
-_CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_directory()
-_CACHED = _writable(_CACHE_DIR)
-if not _CACHED:
+_CACHE_DIR = _cache_directory()
+_REASON = usable(_CACHE_DIR)
+if _REASON is not None:
     warnings.warn(
-        f"compiled functions cannot be kept in {_CACHE_DIR}, so every start compiles them again, for a minute or so; "
-        "set XDG_CACHE_HOME to a directory that can be written.",
+        f"compiled functions cannot be kept in {_CACHE_DIR} ({_REASON}), so every start compiles them again, for a "
+        "minute or so; set XDG_CACHE_HOME to a directory of your own that can be written.",
         NoCacheWarning,
         stacklevel=2,
     )
@@ -51,12 +46,17 @@ if not _CACHED:
 
 def jit(function: F) -> F:
     """Compile a function of arrays and numbers (`numba.njit`, cached if possible, without the interpreter lock)."""
-    config: Any = numba.config
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = _CACHE_DIR
-    try:
-        compile_: Any = numba.njit(cache=_CACHED, nogil=True, error_model="numpy")
-        compiled: F = compile_(function)
-    finally:
-        config.CACHE_DIR = previous
-    return compiled
+    compile_: Any = numba.njit(nogil=True, error_model="numpy")
+    compiled: Any = compile_(function)
+    if _REASON is None:
+        config: Any = numba.config
+        previous = config.CACHE_DIR
+        config.CACHE_DIR = _CACHE_DIR
+        try:
+            compiled._cache = CheckedCache(function)
+        except (OSError, RuntimeError):
+            pass  # no place for this one: it is compiled at every start
+        finally:
+            config.CACHE_DIR = previous
+    result: F = compiled
+    return result

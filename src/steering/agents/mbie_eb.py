@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from steering._types import Floats
-from steering.agents.optimism import OptimisticAgent, OptimisticOptions
+from steering.agents.optimism import ConfidentAgent, ConfidentOptions
 
 
 @dataclass(frozen=True)
-class MBIEEBOptions(OptimisticOptions):
+class MBIEEBOptions(ConfidentOptions):
     """MBIE-EB has the options of optimistic agents and no others."""
 
 
-class MBIEEB(OptimisticAgent):
+class MBIEEB(ConfidentAgent):
     """At each plan: the empirical model with exploration bonuses."""
 
     name = "mbie_eb"

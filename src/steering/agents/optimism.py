@@ -36,25 +36,18 @@ class ToldOptions(ModelBasedOptions):
     ----------
     r_min, r_max
         Smallest and largest mean reward.
-    delta
-        Probability with which the bounds may fail.
     scale
         Factor of what makes the agent optimistic; 1 is the paper's constant.
     """
 
     r_min: float = 0.0
     r_max: float = 1.0
-    delta: float = 0.05
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         in_range("scale", self.scale, 0.0)
-        if not (math.isfinite(self.r_min) and math.isfinite(self.r_max) and self.r_min < self.r_max):
-            raise InvalidOption(
-                f"r_min is {self.r_min} and r_max is {self.r_max}; give finite numbers, the second larger."
-            )
+        check_range(self.r_min, self.r_max)
 
 
 @dataclass(frozen=True)
@@ -72,6 +65,28 @@ class OptimisticOptions(ToldOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         choose("model", self.model, ("empirical", "posterior"))
+
+
+@dataclass(frozen=True)
+class DeltaOptions(ToldOptions):
+    """Options of agents whose bounds hold with a stated probability.
+
+    Attributes
+    ----------
+    delta
+        Probability with which the bounds may fail.
+    """
+
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        in_range("delta", self.delta, 0.0, 1.0, open_low=True)
+
+
+@dataclass(frozen=True)
+class ConfidentOptions(OptimisticOptions, DeltaOptions):
+    """Options of agents that choose their model and whose bounds hold with a stated probability."""
 
 
 class OptimisticAgent(ModelBasedAgent):
@@ -104,11 +119,6 @@ class OptimisticAgent(ModelBasedAgent):
     def visits(self) -> Floats:
         """Visits n of every pair, at least 1, shape (S, A)."""
         return np.maximum(self.belief.totals, 1.0)
-
-    def log_term(self, factor: float) -> float:
-        """ln(factor S A t / delta), t the steps so far (at least 1)."""
-        pairs = self.problem.n_states * self.problem.n_actions
-        return math.log(factor * pairs * max(1.0, float(self.belief.totals.sum())) / self.options.delta)
 
     def model(self) -> tuple[Floats, Floats, Bools]:
         """P (S, A, S), r (S, A) and which pairs are known, (S, A)."""
@@ -152,6 +162,17 @@ class OptimisticAgent(ModelBasedAgent):
         return np.asarray(Q)
 
 
+class ConfidentAgent(OptimisticAgent):
+    """Base of optimistic agents whose bounds hold with a stated probability."""
+
+    options: ConfidentOptions
+
+    def log_term(self, factor: float) -> float:
+        """ln(factor S A t / delta), t the steps so far (at least 1)."""
+        pairs = self.problem.n_states * self.problem.n_actions
+        return math.log(factor * pairs * max(1.0, float(self.belief.totals.sum())) / self.options.delta)
+
+
 def steps_left(problem: Problem) -> Floats:
     """Discounted number of steps that are left from each step on: 1 / (1 - g), or sum of g^k; shape (layers + 1,)."""
     if problem.horizon is None:
@@ -192,6 +213,12 @@ def reward_spread(belief: Belief) -> Floats:
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
     spread: Floats = np.sqrt(np.einsum("say,say->sa", belief.alpha, variance) / strength)
     return spread
+
+
+def check_range(r_min: float, r_max: float) -> None:
+    """Refuse a range of rewards that is empty or not finite."""
+    if not (math.isfinite(r_min) and math.isfinite(r_max) and r_min < r_max):
+        raise InvalidOption(f"r_min is {r_min} and r_max is {r_max}; give finite numbers, the second larger.")
 
 
 def need_variance(normal_gamma: tuple[float, float, float, float]) -> None:

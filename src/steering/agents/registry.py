@@ -33,7 +33,7 @@ from steering.agents.ucbvi import UCBVI, UCBVIOptions
 from steering.agents.ucrl2b import UCRL2B, UCRL2BOptions
 from steering.agents.vapor import VAPOR, VAPOROptions
 from steering.agents.vbrb import VBRB, VBRBOptions
-from steering.errors import InvalidOption, SteeringError, unknown_name
+from steering.errors import InvalidOption, SteeringError, UnknownName, unknown_name
 from steering.spec import Value, describe, parse
 
 GROUP = "steering.agents"
@@ -194,13 +194,25 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def make_agent(agent: str | Agent, **options: Any) -> Agent:
+def registered_name(kind: type[Agent]) -> str:
+    """Name under which a class is registered; refused if it is not."""
+    name = str(getattr(kind, "name", ""))
+    if name not in AGENTS or AGENTS[name].kind is not kind:
+        raise UnknownName(
+            f"{kind.__qualname__} is not registered under a name; register it: steering.register_agent('a_name', "
+            f"{kind.__qualname__})."
+        )
+    return name
+
+
+def make_agent(agent: str | type[Agent] | Agent, **options: Any) -> Agent:
     """Build an agent from its name and options.
 
     Parameters
     ----------
     agent
-        For example ``"psrl"`` or ``"ids:information=variance,planning=mean"``. An agent is returned as it is.
+        For example ``"psrl"`` or ``"ids:information=variance,planning=mean"``; or a class that is registered, which
+        stands for its name. An agent is returned as it is.
     options
         The same options as keywords.
 
@@ -213,6 +225,8 @@ def make_agent(agent: str | Agent, **options: Any) -> Agent:
         if options:
             raise InvalidOption("options cannot be added to a finished agent; build it from its name instead.")
         return agent
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        agent = registered_name(agent)
     if not isinstance(agent, str):
         raise InvalidOption(f"{agent!r} is not an agent; give a name such as 'psrl', or what make_agent returns.")
     name, positional, given = parse(agent)
@@ -238,7 +252,7 @@ def find_agent(name: str) -> AgentEntry:
     if name not in AGENTS:
         load_plugins()
     if name not in AGENTS:
-        raise unknown_name("agent", name, AGENTS)
+        raise unknown_name("agent", name, AGENTS, own=True)
     return AGENTS[name]
 
 

@@ -125,8 +125,8 @@ class Doubling(Schedule):
         self.memory = (
             np.zeros(pairs, np.int64),
             np.zeros(pairs, np.int64),
-            np.zeros((0, 0, 0), np.bool_),
-            np.array([0, NEVER, 1]),  # a first plan is due
+            np.zeros(0, np.int64),  # outcomes do not matter
+            np.array([0, NEVER, 1, 0]),  # a first plan is due
         )
 
     def begin(self) -> None:

@@ -20,8 +20,7 @@ from steering._checks import in_range
 from steering._compiled import optimism as kernels
 from steering._types import Floats, Ints
 from steering.agents.base import Agent
-from steering.agents.optimism import reach, steps_left
-from steering.errors import InvalidOption
+from steering.agents.optimism import check_range, reach, steps_left
 from steering.mdp.simulator import Simulator
 
 
@@ -47,10 +46,7 @@ class UCBQOptions:
     def __post_init__(self) -> None:
         in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         in_range("scale", self.scale, 0.0)
-        if not (math.isfinite(self.r_min) and math.isfinite(self.r_max) and self.r_min < self.r_max):
-            raise InvalidOption(
-                f"r_min is {self.r_min} and r_max is {self.r_max}; give finite numbers, the second larger."
-            )
+        check_range(self.r_min, self.r_max)
 
 
 class UCBQ(Agent):

@@ -22,11 +22,11 @@ import numpy as np
 
 from steering._checks import choose
 from steering._types import Floats
-from steering.agents.optimism import OptimisticAgent, OptimisticOptions, reach
+from steering.agents.optimism import ConfidentAgent, ConfidentOptions, reach
 
 
 @dataclass(frozen=True)
-class UCBVIOptions(OptimisticOptions):
+class UCBVIOptions(ConfidentOptions):
     """Options of UCBVI.
 
     Attributes
@@ -42,7 +42,7 @@ class UCBVIOptions(OptimisticOptions):
         choose("bound", self.bound, ("bernstein", "hoeffding", "simplified"))
 
 
-class UCBVI(OptimisticAgent):
+class UCBVI(ConfidentAgent):
     """At each plan: value iteration with bonuses."""
 
     name = "ucbvi"

@@ -24,11 +24,11 @@ import numpy as np
 from steering._checks import choose
 from steering._compiled import optimism as kernels
 from steering._types import Floats
-from steering.agents.optimism import MAX_SWEEPS, OptimisticAgent, OptimisticOptions
+from steering.agents.optimism import MAX_SWEEPS, ConfidentAgent, ConfidentOptions
 
 
 @dataclass(frozen=True)
-class UCRL2BOptions(OptimisticOptions):
+class UCRL2BOptions(ConfidentOptions):
     """Options of UCRL2B.
 
     Attributes
@@ -51,7 +51,7 @@ class UCRL2BOptions(OptimisticOptions):
         choose("criterion", self.criterion, ("discounted", "average"))
 
 
-class UCRL2B(OptimisticAgent):
+class UCRL2B(ConfidentAgent):
     """At each plan: the optimal policy of the best plausible model."""
 
     name = "ucrl2b"

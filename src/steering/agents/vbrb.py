@@ -14,12 +14,12 @@ import math
 from dataclasses import dataclass
 
 from steering._types import Floats
-from steering.agents.optimism import OptimisticAgent, ToldOptions, need_variance, reward_spread, row_spread
+from steering.agents.optimism import DeltaOptions, OptimisticAgent, need_variance, reward_spread, row_spread
 
 
 @dataclass(frozen=True)
-class VBRBOptions(ToldOptions):
-    """VBRB has the options of agents that are told the range of rewards and no others."""
+class VBRBOptions(DeltaOptions):
+    """VBRB has the options of agents that are told the range of rewards and delta, and no others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from steering._version import __version__
-from steering.cli import catalog, hardness, reproduce, run, session, study, summary, sweep
+from steering.cli import catalog, hardness, lab, reproduce, run, session, study, summary, sweep
 from steering.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_DISK_FULL,
@@ -21,7 +21,7 @@ from steering.cli.common import (
     system_error,
     visible,
 )
-from steering.errors import DiskFull, SteeringError, Unreachable
+from steering.errors import DiskFull, SteeringError, TooLarge, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
@@ -33,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (catalog, hardness, run, sweep, study, summary, reproduce, session):
+for commands in (catalog, hardness, run, lab, sweep, study, summary, reproduce, session):
     commands.register(app)
 
 
@@ -59,16 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if os.environ.get(DEBUG):
         command(given or ["--help"], prog_name=PROGRAM)
     try:
-        with _short_warnings():
+        with _short_warnings(), _own_output("--json" in given):
             code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except DiskFull as error:
         _stop(str(error), EXIT_DISK_FULL)
-    except Unreachable as error:
+    except (Unreachable, TooLarge) as error:  # not the input: the same command may work elsewhere, or later
         _stop(str(error), EXIT_FAILURE)
     except SteeringError as error:
         _stop(str(error), EXIT_BAD_INPUT)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__ or error.__context__, EOFError):  # a file that ends too early is no Ctrl-C
+            _stop(f"a file ends too early (set {DEBUG}=1 to see where).", EXIT_FAILURE)
         _stop("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
         _reader_left()
@@ -82,6 +84,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
         _stop(f"{type(error).__name__}: {error} (set {DEBUG}=1 to see where)", EXIT_FAILURE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextlib.contextmanager
+def _own_output(wanted: bool) -> Iterator[None]:
+    """Keep standard output for what is ours: all that libraries and environments write there goes to standard error."""
+    usual = sys.stdout
+    try:
+        ours = os.dup(usual.fileno()) if wanted else None
+    except (AttributeError, OSError, ValueError):  # no descriptor behind it, as in a notebook
+        ours = None
+    if ours is None:
+        yield
+        return
+    usual.flush()
+    os.dup2(2, usual.fileno())
+    sys.stdout = os.fdopen(ours, "w", encoding=usual.encoding, errors=usual.errors)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout = usual
 
 
 @contextlib.contextmanager

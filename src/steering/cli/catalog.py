@@ -114,7 +114,7 @@ def _chosen(rows: list[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
     for row in rows:
         if row["name"] == name:
             return row
-    raise unknown_name(what, name, [str(row["name"]) for row in rows])
+    raise unknown_name(what, name, [str(row["name"]) for row in rows], own=True)
 
 
 def _catalog(title: str, second: str, rows: list[tuple[str, str, str]]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +78,8 @@ def import_modules(names: list[str] | None) -> None:
     if names:
         from steering._modules import import_all
 
-        import_all(names)
+        with contextlib.redirect_stdout(sys.stderr):  # standard output belongs to results
+            import_all(names)
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of a table.")]

@@ -232,12 +232,12 @@ def results_table(
 
 
 def _write(runs: list[RunResults], directory: Path) -> list[Path]:
-    from steering._files import write_atomically
+    from steering._files import csv_bytes, write_atomically
     from steering.runs import Comparison, figure, write_tables
     from steering.runs.drawing import save_figure
 
     written = write_tables(runs, directory)
     curves = directory / "curves.csv"
     table = figure.data(Comparison(runs))
-    write_atomically(curves, table.to_csv(index=False).encode())
+    write_atomically(curves, csv_bytes(table))
     return [*written, curves, save_figure(figure.figure(table), directory / "regret.png")]

@@ -160,6 +160,8 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
     for one in now["failures"][:20]:
         where = f"{one['environment']}, {one['agent']}, seed {one['seed']}"
         out.print(f"failed: {where}: {one['kind']}: {one['message']} (failed/{one['key']}.json)", soft_wrap=True)
+    for one in now["conflicts"][:20]:
+        out.print(f"in conflict: cell {one['key']}: {one['origins']}", soft_wrap=True)
     if now["older"]:
         out.print(f"older code: {plural(now['older'], 'cell')} of the same agents and environments are kept too")
     for sentence in now["edited"]:
@@ -181,8 +183,9 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     older = None
     if (directory / "shards").is_dir():
         store = Store(directory)
-        done = store.scan().keys
-        failed = store.failures().keys() - done
+        found = store.scan()
+        done = found.keys
+        failed = (store.failures().keys() | found.conflicts.keys()) - done
         older = Older(store, wanted.plan)
     part = part or Part()
     mine = [(i, key) for i, key in enumerate(wanted.plan.keys()) if i in part]

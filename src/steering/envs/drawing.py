@@ -53,7 +53,7 @@ def picture(mdp: TabularMDP, values: ArrayLike | None = None, *, state: int | No
         s = _checks.whole("state", state, 0, mdp.n_states - 1)
         top, left = row[s] * size + size // 4, column[s] * size + size // 4
         image[top : top + (size + 1) // 2, left : left + (size + 1) // 2] = (230, 120, 0)
-    right, below = _walls(mdp, row, column, (height, width))
+    right, below = walls_of(mdp, row, column, (height, width))
     for r, c in np.argwhere(right):
         image[r * size : (r + 1) * size, (c + 1) * size - 1] = _WALL
     for r, c in np.argwhere(below):
@@ -101,7 +101,7 @@ def _colours(mdp: TabularMDP) -> Floats:
     return colours
 
 
-def _walls(mdp: TabularMDP, row: Ints, column: Ints, shape: tuple[int, int]) -> tuple[Bools, Bools]:
+def walls_of(mdp: TabularMDP, row: Ints, column: Ints, shape: tuple[int, int]) -> tuple[Bools, Bools]:
     """Where a wall stands to the right of a cell and below it; none where neighbours are nowhere connected."""
     height, width = shape
     number = np.full((height + 1, width + 1), -1, dtype=np.int64)

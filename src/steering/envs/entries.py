@@ -209,7 +209,7 @@ def find_entry(name: str) -> Entry:
     if name not in ENTRIES:
         load_plugins()
     if name not in ENTRIES:
-        raise unknown_name("environment", name, [*ENTRIES, "gym", "file"])
+        raise unknown_name("environment", name, [*ENTRIES, "gym", "file"], own=True)
     return ENTRIES[name]
 
 

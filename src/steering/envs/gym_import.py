@@ -7,8 +7,10 @@ If not, agents can step it live (`steering.envs.live`), or ``estimate=N`` estima
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +21,7 @@ import numpy as np
 from steering import _checks, spec
 from steering._types import Floats
 from steering.envs.base import Environment, changed_settings, discrete_sizes
+from steering.envs.guard import Guard, state_of
 from steering.envs.gym_env import TabularEnv
 from steering.envs.live import LiveGym, space_starts
 from steering.envs.tables import OutcomeCounts, mdp_from_outcomes, read_table
@@ -189,10 +192,11 @@ def _make(env_id: str, kwargs: dict[str, Any]) -> gymnasium.Env[Any, Any]:
         with warnings.catch_warnings():
             # Gymnasium warns of old versions before it refuses them; the refusal says it in one sentence.
             warnings.simplefilter("ignore", DeprecationWarning)
-            return gymnasium.make(env_id, **kwargs)
-    except SteeringError:
+            with contextlib.redirect_stdout(sys.stderr):  # standard output belongs to results
+                return gymnasium.make(env_id, **kwargs)
+    except (SteeringError, MemoryError):
         raise
-    except Exception as error:  # whatever a constructor raises for a wrong option
+    except (Exception, SystemExit) as error:  # whatever a constructor raises for a wrong option
         reason = " ".join(str(error).split()).rstrip(".?!")
         raise UnsupportedEnvironment(f"Gymnasium cannot make '{env_id}': {reason}.") from None
 
@@ -213,9 +217,10 @@ def _start(env: gymnasium.Env[Any, Any], n_states: int) -> tuple[Floats, bool]:
         return start / start.sum(), True
     start = np.zeros(n_states)
     first, _ = space_starts(env)
+    guard = Guard(type(env.unwrapped).__name__)
     for attempt in range(START_RESETS):
-        observation, _ = env.reset(seed=0 if attempt == 0 else None)
-        start[int(observation) - first] += 1
+        observation = guard.parts("reset", 2, env.reset, seed=0 if attempt == 0 else None)[0]
+        start[state_of(guard.name, observation, first, n_states)] += 1
     return start / start.sum(), False
 
 

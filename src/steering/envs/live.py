@@ -2,6 +2,7 @@
 
 * Termination. The terminal state is returned like any other. The step after it, whatever the action, pays 0: in the
   continuing setting it returns to a fresh start state, in the episodic setting it stays there until `reset`.
+* Somebody else's code runs here, so everything that comes from it is checked (`steering.envs.guard`).
 * Truncation (a time limit) is not part of the dynamics. In the continuing setting the transition counts, and then the
   environment is reset behind the scenes: `step` says ``restarted=True``, `state` is the fresh start state, and the jump
   there is not a transition to learn from. In the episodic setting nothing more happens until `reset`.
@@ -17,7 +18,8 @@ from typing import Any
 import gymnasium
 
 from steering import _checks
-from steering.envs.base import discrete_sizes
+from steering.envs.base import LARGEST_REWARD, discrete_sizes
+from steering.envs.guard import Guard, state_of
 from steering.errors import UnsupportedEnvironment
 
 
@@ -32,6 +34,8 @@ class LiveGym:
         Seeds the first reset; the run is a function of it and of the actions.
     episodic
         Whether finished episodes wait for `reset` (a horizon) or go on with a fresh start (continuing).
+    name
+        What errors call the environment; by default its class.
 
     Examples
     --------
@@ -41,9 +45,18 @@ class LiveGym:
     (0, (1, 0.0, False))
     """
 
-    def __init__(self, make_gym: Callable[[], gymnasium.Env[Any, Any]], seed: int, *, episodic: bool = False) -> None:
+    def __init__(
+        self,
+        make_gym: Callable[[], gymnasium.Env[Any, Any]],
+        seed: int,
+        *,
+        episodic: bool = False,
+        name: str | None = None,
+    ) -> None:
         self._seed: int | None = _checks.whole("seed", seed, 0)
-        self._env = make_gym()
+        self._guard = Guard(name or "?")
+        self._env = self._guard.call("its constructor", make_gym)
+        self._guard.name = self._name = name or type(self._env.unwrapped).__name__
         self._episodic = episodic
         self.n_states, self.n_actions = discrete_sizes(self._env)
         self._first_state, self._first_action = space_starts(self._env)
@@ -56,12 +69,12 @@ class LiveGym:
     def state(self) -> int:
         """State in which the next action is taken; differs from the last next state after a restart."""
         if self._state is None:
-            raise UnsupportedEnvironment("the environment has no state yet; call reset() first.")
+            raise UnsupportedEnvironment(f"environment '{self._name}' has no state yet; call reset() first.")
         return self._state
 
     def reset(self) -> int:
         """Begin an episode and return its first state; the first call uses the seed."""
-        observation, _ = self._env.reset(seed=self._seed)
+        observation = self._guard.parts("reset", 2, self._env.reset, seed=self._seed)[0]
         self._seed = None  # later resets continue the same stream
         self._over = self._cut = self.terminated = False
         self._state = self._number(observation)
@@ -80,14 +93,12 @@ class LiveGym:
         self.terminated = False
         if self._over or self._cut:
             return (state if self._episodic else self.reset()), 0.0, False
-        observation, reward, terminated, truncated, _ = self._env.step(action + self._first_action)
+        observation, reward, terminated, truncated, _ = self._guard.parts(
+            "step", 5, self._env.step, action + self._first_action
+        )
         self._state = next_state = self._number(observation)
         self._over = self.terminated = bool(terminated)
-        value = float(reward)
-        if not math.isfinite(value):
-            raise UnsupportedEnvironment(
-                f"the environment gave the reward {value} in state {state}; it must be finite."
-            )
+        value = self._reward(reward, state)
         restarted = bool(truncated) and not self._over and not self._episodic
         if restarted:
             self.reset()
@@ -96,7 +107,7 @@ class LiveGym:
 
     def close(self) -> None:
         """Close the environment."""
-        self._env.close()
+        self._guard.call("close", self._env.close)
 
     def __enter__(self) -> LiveGym:
         return self
@@ -107,15 +118,26 @@ class LiveGym:
         self.close()
 
     def _number(self, observation: Any) -> int:
-        try:
-            state = int(observation) - self._first_state
-        except (TypeError, ValueError):
-            state = -1
-        if not 0 <= state < self.n_states:
+        """The observation as a state; spaces must be those that the environment began with."""
+        spaces = (self._env.observation_space, self._env.action_space)
+        if tuple(getattr(space, "n", None) for space in spaces) != (self.n_states, self.n_actions):
             raise UnsupportedEnvironment(
-                f"the environment gave the observation {observation!r}, which is not in its observation space."
+                f"environment '{self._name}' changed its spaces during a run; they must stay Discrete({self.n_states}) "
+                f"and Discrete({self.n_actions})."
             )
-        return state
+        return state_of(self._name, observation, self._first_state, self.n_states)
+
+    def _reward(self, reward: Any, state: int) -> float:
+        try:
+            value = float(reward)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
+        if not abs(value) <= LARGEST_REWARD:  # NaN is not either
+            raise UnsupportedEnvironment(
+                f"environment '{self._name}' gave the reward {str(reward)[:50]} in state {state}; it must be a number "
+                f"of at most {LARGEST_REWARD:g} in size."
+            )
+        return value
 
 
 def space_starts(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:

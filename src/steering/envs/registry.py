@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from steering import spec
+from steering import _plugins, spec
 from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
 from steering.envs.entries import ENTRIES, Entry, find_entry, load_plugins
 from steering.envs.gym_import import from_gym
@@ -44,14 +44,16 @@ def list_envs() -> list[EnvInfo]:
     return infos
 
 
-def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **options: Any) -> Environment:
+def make_env(
+    env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment | Callable[..., Any], **options: Any
+) -> Environment:
     """Make an environment from text, an MDP, a Gymnasium environment or another `Environment`.
 
     Parameters
     ----------
     env
         Text such as ``"deepsea:15"``, ``"priormdp:4,2,seed=0"``, ``"gym:FrozenLake-v1,is_slippery=false"`` or
-        ``"file:my.npz"``; or an object.
+        ``"file:my.npz"``; or an object. A function that is registered stands for its name.
     **options
         `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, and the parameters
         of the environment named. ``make_env("deepsea:8", horizon=8)`` is the same as
@@ -71,9 +73,12 @@ def make_env(env: str | TabularMDP | gymnasium.Env[Any, Any] | Environment, **op
         return _with_settings(_mdp_name(env), env, {}, options)
     if isinstance(env, gymnasium.Env):
         return from_gym(env, **options)
+    if callable(env) and _plugins.is_registered(env):
+        env = str(getattr(env, _plugins.MARK))
     if not isinstance(env, str):
+        own = " (register it first: steering.register_env('a_name', function))" if callable(env) else ""
         raise UnsupportedEnvironment(
-            f"an environment cannot be made from an object of type {type(env).__name__}; give text such as "
+            f"an environment cannot be made from an object of type {type(env).__name__}{own}; give text such as "
             "'deepsea:15', a TabularMDP, a gymnasium.Env or an Environment."
         )
     kind = env.partition(":")[0].strip()

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from steering import _memory
 from steering.errors import InvalidMDP, SteeringError
 from steering.mdp.sparse import SparseTable
 from steering.mdp.tabular import TabularMDP
@@ -35,6 +36,9 @@ SPARSE_VERSION = 2
 MAX_JSON_BYTES = 2**27
 MAX_ENTRIES = 2**27
 """Largest number of entries of one array that is loaded: 1 GB in double precision."""
+
+MAX_UNPACKED, MAX_RATIO = 2**30, 100
+"""A file that unpacks to more than a gigabyte and to more than so many times its size is not read."""
 
 _ARRAYS = {"P": "<f8", "reward_mean": "<f8", "reward_std": "<f8", "mask": "|b1", "start": "<f8"}
 _ROWS = {
@@ -141,11 +145,21 @@ def _from_npz(path: Path) -> dict[str, Any]:
         expected = {"schema", "version", *arrays, *_NAMES}
         if {f"{key}.npy" for key in expected} != set(archive.namelist()):
             _refuse(path, "it does not have the arrays of one")
+        _refuse_bomb(archive, path)
         schema, version = _member(archive, "schema", path), _member(archive, "version", path)
         _check_header(path, str(schema), int(version) if version.dtype.kind == "i" else version)
         parts: dict[str, Any] = {key: _member(archive, key, path) for key in arrays}
         parts.update({key: tuple(_member(archive, key, path).tolist()) for key in _NAMES})
     return parts
+
+
+def _refuse_bomb(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse a small file that would fill the memory, before any of it is unpacked."""
+    unpacked = sum(info.file_size for info in archive.infolist())
+    packed = max(path.stat().st_size, 1)
+    if unpacked > MAX_UNPACKED and unpacked > MAX_RATIO * packed:
+        _refuse(path, f"its {packed} bytes unpack to {_memory.size_text(unpacked)}; if it is yours, save sparse rows")
+    _memory.require(unpacked, f"the MDP of '{path}'", "use a smaller one, or sparse rows")
 
 
 def _columns_of_rows(path: Path, parts: dict[str, Any]) -> dict[str, Any]:

@@ -375,11 +375,8 @@ class TabularMDP:
 
     def arrays(self, *, dense: bool = False) -> tuple[NDArray[Any], ...]:
         """All arrays of the stored form (or of the dense one), for comparing and hashing."""
-        own: Iterable[NDArray[Any]]
-        if dense or self._dense is not None:
-            own = (self.P, self.reward_mean, self.reward_std)
-        else:
-            own = self.transitions.arrays()
+        is_dense = dense or self._dense is not None
+        own = (self.P, self.reward_mean, self.reward_std) if is_dense else self.transitions.arrays()
         return (*own, self.mask, self.start)
 
     def stored_rewards(self) -> dict[str, Floats]:

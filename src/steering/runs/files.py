@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from steering._files import write_atomically
+from steering._files import csv_bytes, write_atomically
 from steering.runs.results import RunResults
 
 
@@ -29,7 +29,7 @@ def write_tables(runs: Sequence[RunResults], directory: Path) -> list[Path]:
         for one in runs
     ]
     tables = {
-        "finals.csv": finals.to_csv(index=False).encode(),
+        "finals.csv": csv_bytes(finals),
         "settings.json": (json.dumps(settings, indent=2) + "\n").encode(),
     }
     for name, content in tables.items():

@@ -37,8 +37,8 @@ def simulate(agent: Agent, simulator: Simulator, environment: Environment, *watc
             simulator.begin_episode()
         if not agent.keeps_plan():
             agent.plan(simulator.state, step)
-        for watcher in watchers:
-            watcher.look(agent, simulator.state, now)
+            for watcher in watchers:
+                watcher.look(agent, simulator.state, now)
         latest = latest_plan(now, environment, regular=agent.plans or bool(watchers))
         agent.interact(simulator, min(latest, simulator.steps) - now, step)
         if simulator.time == now:

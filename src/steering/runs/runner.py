@@ -6,7 +6,9 @@ it. Environments with a table run on the compiled simulator; a Gymnasium environ
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
 from steering.envs import Environment, LiveGym, make_env
-from steering.errors import InvalidOption
+from steering.errors import InvalidOption, SteeringError
 from steering.mdp.simulator import Simulator
 from steering.runs.comparison import Comparison
 from steering.runs.loop import Watcher, simulate, step_by_step
@@ -37,16 +39,16 @@ BYTES_PER_STEP = 56
 
 
 @overload
-def run(env: Any, agent: str | Agent, **settings: Any) -> RunResults: ...
+def run(env: Any, agent: str | type[Agent] | Agent, **settings: Any) -> RunResults: ...
 
 
 @overload
-def run(env: Any, agent: Sequence[str | Agent], **settings: Any) -> Comparison: ...
+def run(env: Any, agent: Sequence[str | type[Agent] | Agent], **settings: Any) -> Comparison: ...
 
 
 def run(
     env: Any,
-    agent: str | Agent | Sequence[str | Agent],
+    agent: str | type[Agent] | Agent | Sequence[str | type[Agent] | Agent],
     *,
     steps: int = 5000,
     seeds: int | Iterable[int] = 10,
@@ -64,7 +66,8 @@ def run(
         Anything `make_env` takes: text such as ``"deepsea:15"``, a `TabularMDP`, an `Environment`, a Gymnasium
         environment.
     agent
-        Text such as ``"psrl"`` or ``"ids:planning=mean"``, or an agent; or a list of them, which meet the same noise.
+        Text such as ``"psrl"`` or ``"ids:planning=mean"``, a registered class or an agent; or a list of them, which
+        meet the same noise.
     steps
         Number of steps T of each run.
     seeds
@@ -96,10 +99,13 @@ def run(
     """
     environment, chosen = make_env(env), checked_seeds(seeds)
     several = isinstance(agent, Sequence) and not isinstance(agent, str)
-    learners = [make_agent(one, **options) for one in cast("Sequence[str | Agent]", agent if several else [agent])]
+    given_agents = cast("Sequence[str | type[Agent] | Agent]", agent if several else [agent])
+    learners = [make_agent(one, **options) for one in given_agents]
     refuse_twice(learners)
+    whole("steps", steps, 1)
     refuse_too_long(steps, len(learners) * len(chosen))
-    given: dict[str, Any] = {"steps": steps, "windows": windows, "record": record, "snapshots": snapshots}
+    wanted = list(record) if isinstance(record, Iterator) else record  # every agent reads it
+    given: dict[str, Any] = {"steps": steps, "windows": windows, "record": wanted, "snapshots": snapshots}
     parts = [Runs(environment, learner, seeds=chosen, **given) for learner in learners]
     try:
         for done, _ in enumerate(itertools.chain.from_iterable(parts), start=1):
@@ -169,7 +175,7 @@ class Runs:
     def __init__(
         self,
         env: Any,
-        agent: str | Agent,
+        agent: str | type[Agent] | Agent,
         *,
         steps: int = 5000,
         seeds: int | Iterable[int] = 10,
@@ -200,6 +206,10 @@ class Runs:
             yield self.finished[-1]
 
     def _one(self, seed: int) -> OneRun:
+        with _alone(self.agent):
+            return self._run(seed)
+
+    def _run(self, seed: int) -> OneRun:
         began = time.perf_counter()
         environment, agent = self.environment, self.agent
         agent.start(problem_of(environment), stream(seed, "planning"), stream(seed, "acting"))
@@ -246,6 +256,28 @@ class Runs:
         )
 
 
+_busy: set[int] = set()
+"""Agents that are in a run now, by their `id`."""
+_busy_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _alone(agent: Agent) -> Iterator[None]:
+    """Refuse an agent that is in another run: two would write into one belief, and both give wrong numbers."""
+    with _busy_lock:
+        if id(agent) in _busy:
+            raise SteeringError(
+                f"this object of agent '{agent.name}' is in another run, of another thread perhaps, and an agent "
+                "learns in one run at a time; make one for each, with make_agent(...) or copy.deepcopy."
+            )
+        _busy.add(id(agent))
+    try:
+        yield
+    finally:
+        with _busy_lock:
+            _busy.discard(id(agent))
+
+
 def problem_of(environment: Environment) -> Problem:
     """What an agent is told about an environment."""
     return Problem(
@@ -261,7 +293,8 @@ def problem_of(environment: Environment) -> Problem:
 def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) -> tuple[Ints, Ints, Floats]:
     """The same alternation, one step at a time, on an environment that can only be stepped."""
     assert environment.make_gym is not None
-    live = LiveGym(environment.make_gym, int(stream(seed, "live").integers(2**31)), episodic=environment.episodic)
+    first = int(stream(seed, "live").integers(2**31))
+    live = LiveGym(environment.make_gym, first, episodic=environment.episodic, name=environment.name)
     try:
         return step_by_step(agent, live, environment, steps)
     finally:

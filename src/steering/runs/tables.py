@@ -140,7 +140,8 @@ def sentence(row: dict[str, Any]) -> str:
     if row["low"] is not None and math.isfinite(row["low"]):
         text += f" (95 % interval {number(row['low'])} to {number(row['high'])})"
     if math.isfinite(row.get("failed", math.nan)):
-        text += f", score {number(row['score'])}, {share(row['failed'])} of runs failed"
+        score = "" if row["measure"] == "score" else f", score {number(row['score'])}"
+        text += f"{score}, {share(row['failed'])} of runs failed"
     return text
 
 

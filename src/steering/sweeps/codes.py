@@ -136,9 +136,27 @@ def modules_for(groups: Iterable[Group], in_process: bool) -> tuple[str, ...]:
     return tuple(modules)
 
 
-def prepare(imports: Sequence[str], folders: Sequence[str], expected: Expected) -> None:
-    """Import modules in a worker, and refuse to work with other code than that of the keys."""
+def sources_of(modules: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Modules and hashes of their source, as far as it can be read."""
+    found = {}
+    for module in modules:
+        with contextlib.suppress(InvalidOption):  # too much of it
+            found[module] = source_now(module.partition(".")[0])
+    return tuple((module, source) for module, source in found.items() if source is not None)
+
+
+def prepare(
+    imports: Sequence[str], folders: Sequence[str], expected: Expected, sources: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Import modules in a worker, and refuse to work with other code than that of the keys, or of the owner."""
     import_all(imports, folders)
+    have_sources = dict(sources_of(imports))
+    for module, source in sources:
+        if have_sources.get(module) != source:
+            raise SteeringError(
+                f"the source of the module '{module}' is not the one that the sweep was started with; give every "
+                "machine the same files, and start the sweep again."
+            )
     for kind, name, code in expected:
         have = registered_code(kind, name)
         if have is None or canonical(have.as_config()) != code:

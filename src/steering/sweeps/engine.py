@@ -26,7 +26,7 @@ from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption, SteeringError
 from steering.sweeps.batches import Sizes
 from steering.sweeps.cells import Group, Part, Plan
-from steering.sweeps.codes import Older, expected_codes, modules_for
+from steering.sweeps.codes import Older, expected_codes, modules_for, sources_of
 from steering.sweeps.compute import Failure, Outcome, pack_batch, warm_list
 from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
 from steering.sweeps.journal import Journal
@@ -151,7 +151,8 @@ def sweep(
         run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups))
+            sources = sources_of(modules)
+            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups), sources)
             executor = make_executor(workers, scheduler, limits, setup)
             try:
                 run.all(executor, began)
@@ -207,6 +208,10 @@ class _Run:
             self.report.cells += 1
             if key in found.keys:
                 self.report.done += 1
+            elif key in found.conflicts:  # another run of it would be one more opinion
+                self.report.failed[key.hex()] = found.conflicts[key]
+                self.journal.write("conflict", key=key.hex(), origins=found.conflicts[key][:2000])
+                continue
             elif key in failures and not retry_failed:
                 self.report.failed[key.hex()] = str(failures[key].get("message", ""))
                 continue
@@ -273,9 +278,10 @@ class _Run:
         found = self.store.scan()
         for name, reason in found.problems:
             self.journal.write("unreadable", file=name[-200:], reason=reason)
-        mine = (key for index, key in enumerate(self.plan.keys()) if index in self.part)
-        self.report.done = sum(key in found.keys for key in mine)
-        failed = self.report.failed.items()
+        mine = {key for index, key in enumerate(self.plan.keys()) if index in self.part}
+        self.report.done = len(mine & found.keys)
+        conflicts = ((key.hex(), why) for key, why in found.conflicts.items() if key in mine)
+        failed = [*self.report.failed.items(), *conflicts]
         self.report.failed = {key: message for key, message in failed if bytes.fromhex(key) not in found.keys}
         self.watch(self.report)
 
@@ -340,15 +346,18 @@ class _Run:
     def _failed(self, cell: int, failure: Failure) -> None:
         self.attempts[cell] = self.attempts.get(cell, 0) + 1
         key = self.plan.key(cell)
-        known = {"key": key.hex(), "kind": failure.kind, "message": failure.message, "attempt": self.attempts[cell]}
+        number, seed = self.plan.locate(cell)
+        config = self.plan.groups[number].config
+        message = failure.message
+        if failure.kind in ("time", "killed"):  # nobody was left to say where it happened
+            message = f"environment '{config['environment']}' with {config['agent']}: {message}"
+        known = {"key": key.hex(), "kind": failure.kind, "message": message, "attempt": self.attempts[cell]}
         if self.attempts[cell] <= self.retries:
             self.report.retried += 1
             self.again.append([cell])
             self.journal.write("retry", **known)
             return
-        number, seed = self.plan.locate(cell)
-        config = self.plan.groups[number].config
         record = {**known, "seed": seed, "config": config, "traceback": failure.traceback, "version": __version__}
         self.store.record_failure(key, record)
-        self.report.failed[key.hex()] = failure.message
+        self.report.failed[key.hex()] = message
         self.journal.write("quarantine", **known)

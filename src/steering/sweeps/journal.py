@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from steering.sweeps.store.directory import Store, writing
+from steering.sweeps.store.directory import Store
+from steering.sweeps.store.places import writing
 
 MAX_BYTES = 256 << 20
 RECENT_SECONDS = 300.0

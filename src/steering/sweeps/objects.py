@@ -8,7 +8,7 @@ from typing import Any
 
 from steering._plugins import MARK, is_registered
 from steering.agents import Agent, describe_agent, make_agent
-from steering.agents.registry import AGENTS
+from steering.agents.registry import registered_name
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.mdp import TabularMDP
@@ -52,14 +52,9 @@ def agent_text(item: Any) -> Any:
     kind = item if isinstance(item, type) else type(item)
     if not issubclass(kind, Agent):
         return item
-    entry = AGENTS.get(str(getattr(kind, "name", "")))
-    if entry is None or entry.kind is not kind:
-        raise SteeringError(
-            f"{kind.__qualname__} has no name that workers know; register it: steering.register_agent('a_name', "
-            f"{kind.__qualname__})."
-        )
+    name = registered_name(kind)
     if item is kind:
-        return kind.name
+        return name
     text = describe_agent(item)
     given, again = (agent.options for agent in (item, make_agent(text)))
     if dataclasses.is_dataclass(given) and given != again:

@@ -22,8 +22,9 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         cells, done, failed, pending, older (cells computed with other code of the same agents and environments),
         edited (sentences on code that changed since), rate (cells per second of the processes at work, or None),
-        seconds_left (or None), failures (key, environment, agent, seed, kind, message), problems (file, reason),
-        shards, bytes, versions.
+        seconds_left (or None), failures (key, environment, agent, seed, kind, message), conflicts (key, origins of
+        rows with different numbers, of which none is taken; `failed` counts them), problems (file, reason), shards,
+        bytes, versions.
     """
     store = Store(directory)
     plan = saved_plan(store.read_sweep(), str(store.sweep_file))
@@ -31,25 +32,29 @@ def status_of(directory: str | os.PathLike[str]) -> dict[str, Any]:
     failures = store.failures()
     done = 0
     failed = []
+    conflicts = []
     for key in plan.keys():  # noqa: SIM118 (a plan is not a dictionary)
         if key in found.keys:
             done += 1
+        elif key in found.conflicts:
+            conflicts.append({"key": key.hex(), "origins": found.conflicts[key]})
         elif key in failures:
             failed.append({"key": key.hex(), **_shown(failures[key])})
-    pending = len(plan) - done - len(failed)
+    pending = len(plan) - done - len(failed) - len(conflicts)
     older = Older(store, plan).count
     events = read_events(store.directory)
     rate = recent_rate(events, time.time())
     return {
         "cells": len(plan),
         "done": done,
-        "failed": len(failed),
+        "failed": len(failed) + len(conflicts),
         "pending": pending,
         "older": older,
         "edited": edited(plan),
         "rate": rate,
         "seconds_left": pending / rate if rate and pending else None,
         "failures": failed[:MAX_FAILURES],
+        "conflicts": conflicts[:MAX_FAILURES],
         "problems": found.problems,
         "shards": found.shards,
         "bytes": found.bytes,

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from steering._files import write_atomically
+from steering._files import csv_bytes, write_atomically
 from steering._types import Floats
 from steering.errors import NotAvailable
 from steering.runs.statistics import (
@@ -81,7 +81,7 @@ class Summary:
         parts = [f"# Summary\n\nMeasure: {MEASURES[self.measure]}; lower is better. {INTERVALS}.\n"]
         for title, table in self._tables():
             parts.append(f"## {title}\n\n{markdown_table(table)}\n")
-        parts.extend(f"Note: {note}\n" for note in self.notes)
+        parts.extend(f"Note: {markdown_text(note)}\n" for note in self.notes)
         return "\n".join(parts)
 
     def write(self, directory: str | Path) -> list[Path]:
@@ -90,7 +90,7 @@ class Summary:
         target.mkdir(parents=True, exist_ok=True)
         files = {"summary.md": self.markdown().encode()}
         for title, table in self._tables():
-            files[f"{title.lower().replace(' ', '-')}.csv"] = table.to_csv(index=False).encode()
+            files[f"{title.lower().replace(' ', '-')}.csv"] = csv_bytes(table)
         for name, content in files.items():
             write_atomically(target / name, content)
         return [target / name for name in files]
@@ -118,6 +118,10 @@ def summarise(results: Results) -> Summary:
             "a score needs an oracle that earns more than a random policy, and cells computed by this version; it is "
             "not known where the table has none."
         )
+    if results.conflicts:
+        notes.append(
+            f"{len(results.conflicts)} cell(s) have rows with different numbers and are left out (see status)."
+        )
     if results.problems:
         notes.append(f"{len(results.problems)} file(s) are not whole shards and were not read.")
     return Summary(scores.measure, _by_environment(scores), overall, improvement, notes)
@@ -129,6 +133,8 @@ def scores_of(results: Results) -> Scores:
         raise NotAvailable(f"{results.directory} has no finished cells yet.")
     chosen = select(results)
     finals = chosen.finals
+    if finals.empty:
+        raise NotAvailable(f"{results.directory} has no cells to compare: {' '.join(chosen.notes)}")
     measure = next(m for m in MEASURES if m not in finals or finals[m].notna().all())
     curve = "reward" if measure == "negative_reward" else "regret"
     final = -finals["reward"] if measure == "negative_reward" else finals[measure]
@@ -228,4 +234,12 @@ def markdown_table(table: pd.DataFrame) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if np.isfinite(value) else "-"
-    return str(value).replace("|", "\\|")
+    return markdown_text(str(value))
+
+
+def markdown_text(text: str) -> str:
+    """A name from a file as it is: no link, no code, no HTML, one line."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    for sign in "\\`|[]":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown.replace("<", "&lt;").replace(">", "&gt;")

@@ -124,14 +124,19 @@ def parse_toml(text: str, source: str = "the sweep") -> Sweep:
 
 def parse_sweep(data: dict[str, Any], source: str, lines: Lines) -> Sweep:
     """Check a sweep given as a dictionary."""
+    try:
+        return _parse(data, source, lines)
+    except RecursionError:
+        raise SweepError(["it is nested too deeply"], source) from None
+
+
+def _parse(data: dict[str, Any], source: str, lines: Lines) -> Sweep:
     check = Check(lines)
     try:
         table = SweepTable.model_validate(data)
     except ValidationError as error:
         check.sound_part(data, [one["loc"] for one in error.errors(include_url=False)])
         raise SweepError(by_line([*structure_errors(error, lines), *check.errors]), source) from None
-    except RecursionError:
-        raise SweepError(["it is nested too deeply"], source) from None
     groups = check.groups(table)
     if check.errors:
         raise SweepError(by_line(check.errors), source)

@@ -41,7 +41,7 @@ class _Strict(BaseModel):
 class SeedRange(_Strict):
     """Seeds first, first + 1, ..., first + count - 1."""
 
-    first: Seed = 0
+    first: Annotated[int, Field(ge=0, le=MAX_SEED - MAX_CELLS)] = 0
     count: Annotated[int, Field(ge=1, le=MAX_CELLS)]
 
 
@@ -94,7 +94,7 @@ def structure_errors(error: ValidationError, lines: Lines) -> list[str]:
         if one["type"] == "extra_forbidden":
             parents = [p for p in where[:-1] if isinstance(p, str)]
             model = _MODELS.get(parents[-1], SweepTable) if parents else SweepTable
-            reason = f"unknown key{nearest(str(where[-1]), model.model_fields)}"
+            reason = f"unknown key{nearest(str(one['loc'][-1]), model.model_fields)}"
         else:
             reason = re.sub(r"a valid dictionary or instance of \w+", "a table", one["msg"])
             reason = reason.removeprefix("Input should be ")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +10,17 @@ import gymnasium
 from gymnasium.spaces import Discrete
 
 NAME = "Faulty-v0"
+VALUES = {
+    "nonumber": (0, float("nan")),
+    "infinite": (0, float("-inf")),
+    "huge": (0, 1e101),
+    "nothing": (0, None),
+    "half": (0.5, 0.0),
+    "beyond": (2, 0.0),
+    "negative": (-1, 0.0),
+    "text": ("left", 0.0),
+}
+"""Faults that are an observation and a reward."""
 
 
 class Faulty(gymnasium.Env):
@@ -28,6 +40,9 @@ class Faulty(gymnasium.Env):
         self.steps += 1
         if self.steps == self.after:
             self._fail()
+            if self.fault in VALUES:
+                observation, reward = VALUES[self.fault]
+                return observation, reward, False, False, {}
         return int(self.np_random.integers(2)), float(action), False, False, {}
 
     def _fail(self):
@@ -49,6 +64,15 @@ class Faulty(gymnasium.Env):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.fault == "exit":
             os._exit(7)
+        if self.fault == "quit":
+            sys.exit(3)
+        if self.fault == "fork":
+            os.fork()
+        if self.fault == "spaces":
+            self.action_space = Discrete(3)
+        if self.fault == "print":
+            print("hello from Python")
+            os.write(1, b"hello from C\n")
         if self.fault == "slow":
             time.sleep(0.2)
 

@@ -60,16 +60,19 @@ class Setup:
         What the agents and environments of the modules must be; see `codes.prepare`.
     warm
         Agents whose kernels are loaded once, before workers are forked; see `compute.warm`.
+    sources
+        Hashes of the source that the imported modules must have.
     """
 
     imports: tuple[str, ...] = ()
     warm: tuple[tuple[str, bool], ...] = ()
     folders: tuple[str, ...] = ()
     code: Expected = ()
+    sources: tuple[tuple[str, str], ...] = ()
 
     def do(self) -> None:
         """Do it, in this process."""
-        prepare(self.imports, self.folders, self.code)
+        prepare(self.imports, self.folders, self.code, self.sources)
         compute.warm(self.warm)
 
     def as_json(self) -> str:

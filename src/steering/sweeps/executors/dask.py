@@ -4,7 +4,8 @@ Each dask worker holds a `LocalExecutor` of one process for each of its threads,
 there exactly as on one machine. A dask worker that dies altogether is dask's affair: it gives the batch to another;
 a batch that took several dask workers down is split until the cell to blame is alone.
 
-Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, in the same version.
+Batches travel as JSON and come back as bytes. `steering` must be installed on the workers, with the same source: a
+worker with another is refused by name before it computes anything.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from __future__ import annotations
 import contextlib
 import queue
 import signal
+import socket
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from steering._code import package_source
 from steering._version import REVISION, __version__
 from steering.errors import InvalidOption, NotAvailable, SteeringError, Unreachable
 from steering.sweeps.compute import Failure, Outcome
 from steering.sweeps.executors.base import Limits, Setup, SetupFailed
 
 CONNECT_SECONDS = 10
-PROGRAM = f"{__version__} (revision {REVISION})"
+PROGRAM = f"{__version__} (revision {REVISION}, source {package_source()[:12]})"
 HOW = f"pip install 'steering-rl[dask]=={__version__}'"
 GONE = (
     "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
@@ -32,8 +36,16 @@ IDLE_SECONDS = 30.0
 """How long a dask worker keeps a process that no sweep uses."""
 OTHER_SECONDS = 5.0
 """The same for a process with other settings, when a new one is started: two sweeps may take turns, quickly."""
+NO_WORKERS_SECONDS = 600.0
+"""How long a scheduler may be without workers."""
+COUNT_SECONDS = 2.0
+"""How often workers are counted."""
 ROOM = 2
 """Batches held for each thread of the cluster, so that none waits for the network."""
+
+
+class NoWorkersWarning(UserWarning):
+    """A scheduler has no workers now."""
 
 
 def check_address(address: str) -> None:
@@ -52,19 +64,77 @@ def check_address(address: str) -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _deaf_to_interrupts() -> Iterator[list[int]]:
     """Processes started here never see Ctrl-C: it is for the owner, which then ends them in order.
 
-    They inherit that a signal is ignored; a mask would not do, because multiprocessing unblocks it.
+    They inherit that a signal is ignored; a mask would not do, because multiprocessing unblocks it. A SIGTERM is kept
+    in the list for later: it must not come in the middle of starting a cluster, whose processes would stay behind.
     """
+    heard: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield heard
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    term = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
     try:
-        yield
+        yield heard
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, term)
+
+
+def _hear(address: str) -> None:
+    """Wait for the first byte of a scheduler, which speaks first: for a silent service dask would wait for ever."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    if scheme == "tcp":
+        with socket.create_connection(parse_host_port(place, 8786), CONNECT_SECONDS) as connection:
+            if not connection.recv(1):
+                raise ConnectionResetError
+
+
+def _plugin() -> Any:
+    """For the workers of our own cluster: nobody needs their web pages, so they stop listening."""
+    from steering.sweeps.executors.dask_plugin import WithoutHttp
+
+    return WithoutHttp()
+
+
+def _start_cluster(workers: int | None) -> tuple[Any, Any]:
+    """A cluster of this machine that only its owner can talk to, and its credentials."""
+    import dask
+    import distributed
+    from distributed.security import Security
+
+    start: Any = distributed.LocalCluster
+    temporary: Any = Security.temporary
+    try:
+        security = temporary()
+    except ImportError:
+        raise NotAvailable(
+            "a local cluster needs the package cryptography, so that no other user of this machine can use it; install "
+            f"it with: {HOW}"
+        ) from None
+    # The scheduler must have an HTTP server: without pages, on a free port of the loopback, and stopped at once.
+    pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    with _deaf_to_interrupts() as heard, dask.config.set(pages):
+        cluster = start(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=security,
+            dashboard_address=None,
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            silence_logs=50,
+        )
+        cluster.scheduler.http_server.stop()
+    if heard:
+        cluster.close()
+        raise KeyboardInterrupt
+    return cluster, security
 
 
 class DaskExecutor:
@@ -74,30 +144,29 @@ class DaskExecutor:
         import distributed
 
         connect: Any = distributed.Client
-        start: Any = distributed.LocalCluster
-
         self._cluster: Any = None
+        security: Any = None
         if address == "local":
-            with _deaf_to_interrupts():
-                # Any free port: two sweeps on one machine must not complain about each other.
-                self._cluster = start(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    scheduler_kwargs={"dashboard_address": ":0"},
-                    silence_logs=50,
-                )
+            self._cluster, security = _start_cluster(workers)
             address = self._cluster.scheduler_address
         try:
-            self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TimeoutError) as error:
+            _hear(address)
+            self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False, security=security)
+            if self._cluster is not None:
+                self._client.register_plugin(_plugin())
+        except Exception as error:  # whatever the answer of another service looks like to dask
+            self._end_cluster()
             raise Unreachable(f"no dask scheduler answers at {address} ({type(error).__name__}).") from None
+        except BaseException:
+            self._end_cluster()
+            raise
         self._address = address
         self._limits = (limits.seconds, limits.megabytes)
         self._setup = setup.as_json()
         self._done: queue.Queue[tuple[int, Any]] = queue.Queue()
         self._running: dict[int, tuple[Any, int]] = {}
         self._counted = 0.0
+        self._alone_since: float | None = None
         self.workers = 1
         self._count()
 
@@ -108,10 +177,30 @@ class DaskExecutor:
         return ROOM * self.workers
 
     def _count(self) -> None:
-        if time.monotonic() - self._counted > 2.0:
+        if time.monotonic() - self._counted > COUNT_SECONDS:
             self._counted = time.monotonic()
             with self._scheduler():
-                self.workers = max(sum(self._client.nthreads().values()), 1)
+                threads = sum(self._client.nthreads().values())
+            self.workers = max(threads, 1)
+            self._see_workers(threads)
+
+    def _see_workers(self, threads: int) -> None:
+        """Say when the cluster has no workers, and stop waiting after a stated time."""
+        now = time.monotonic()
+        if threads:
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = now
+            warnings.warn(
+                f"the dask scheduler at {self._address} has no workers; waiting for one for {NO_WORKERS_SECONDS:g} s.",
+                NoWorkersWarning,
+                stacklevel=2,
+            )
+        elif now - self._alone_since > NO_WORKERS_SECONDS:
+            raise Unreachable(
+                f"the dask scheduler at {self._address} has had no workers for {NO_WORKERS_SECONDS:g} s: all finished "
+                "cells are kept; start workers and the same command again."
+            )
 
     @contextlib.contextmanager
     def _scheduler(self) -> Iterator[None]:
@@ -165,6 +254,9 @@ class DaskExecutor:
         if self._running:
             self._client.cancel([future for future, _ in self._running.values()], force=True)
         self._client.close()
+        self._end_cluster()
+
+    def _end_cluster(self) -> None:
         if self._cluster is not None:
             self._cluster.close()
 
@@ -185,19 +277,30 @@ def run_remote(
 ) -> bytes:
     """Run a batch inside a dask worker, in a watched process that is kept for the next batch."""
     if program != PROGRAM:
-        raise ImportError(f"they have version {PROGRAM}, and the sweep was started with {program}")
+        raise ImportError(f"{_name()} has version {PROGRAM}, and the sweep was started with {program}")
     settings = (limits, setup)
     executor = _take(settings)
     try:
         executor.submit(0, batch, cells)
         while not (ready := executor.wait(60.0)):
             pass
+    except SetupFailed as error:
+        executor.close()
+        raise SetupFailed(f"{_name()}: {error}") from None
     except BaseException:
         executor.close()
         raise
     _give_back(settings, executor)
     outcome: Outcome = ready[0][1]
     return outcome.pack()
+
+
+def _name() -> str:
+    """What the cluster calls this worker."""
+    import distributed
+
+    worker: Any = distributed.get_worker()
+    return f"worker {worker.name} at {worker.address}"
 
 
 def _take(settings: Settings) -> Any:

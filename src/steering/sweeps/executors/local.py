@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import steering
-from steering.errors import SteeringError
+from steering.errors import SteeringError, Unreachable
 from steering.sweeps.compute import Failure, Outcome
 from steering.sweeps.executors.base import Limits, Setup, SetupFailed
 
@@ -46,6 +46,7 @@ class Nursery:
                 [sys.executable, "-P", "-W", f"ignore:{NO_CACHE}", "-m", NURSERY, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                stdout=2,  # what environments print is not a result
                 env={**os.environ, "PYTHONPATH": path, **dict.fromkeys(ONE_THREAD, "1")},
                 start_new_session=True,  # Ctrl-C is for the owner, which then ends everything in order
             )
@@ -89,7 +90,7 @@ class Nursery:
             except (TimeoutError, ConnectionResetError):
                 content = b""
             if not content:
-                raise SteeringError("worker processes cannot be started; run with workers=0 to see why.")
+                raise Unreachable("worker processes cannot be started; run with workers=0 to see why.")
             self._buffer += content
         line, _, self._buffer = self._buffer.partition(b"\n")
         if line.startswith(b"bad "):
@@ -227,6 +228,8 @@ class LocalExecutor:
         if limit is None:
             return
         for worker in list(self._workers):
+            if worker.connection.poll(0):
+                continue  # it has said something that was not heard yet: this process was stopped, or busy
             if worker.ticket is not None and time.monotonic() - worker.since > limit:
                 self._gone(worker, "time", f"the cell ran for more than {limit:g} s and was ended")
 

@@ -14,6 +14,8 @@ run, and ``r OUTCOME`` at the end (see `compute`). Nothing is pickled.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import resource
@@ -23,6 +25,8 @@ import socket
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
+
+PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -110,6 +114,7 @@ def _become_worker(control: socket.socket, wake: tuple[int, int], descriptor: in
         control.close()
         for one in wake:
             os.close(one)
+        die_with_parent()
         limit_memory(settings["megabytes"])
         serve(Connection(descriptor))
         code = 0
@@ -127,6 +132,15 @@ def serve(connection: Any) -> None:
         batch = connection.recv_bytes()
         outcome = run_batch(batch, lambda index: connection.send_bytes(b"c%d" % index))
         connection.send_bytes(b"r" + outcome.pack())
+
+
+def die_with_parent() -> None:
+    """Ask the system to end this worker when the nursery ends, however that happens and whatever the worker is in."""
+    parent = os.getppid()
+    with contextlib.suppress(OSError, AttributeError):  # not Linux
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 def limit_memory(megabytes: int | None) -> None:

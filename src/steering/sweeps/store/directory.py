@@ -18,16 +18,16 @@ Nothing here follows a symbolic link, and nothing is ever unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import re
 import secrets
-import stat
 import time
 import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,9 +36,10 @@ from typing import Any
 import pyarrow as pa
 
 from steering._files import TEMPORARY_PREFIX, write_atomically
-from steering.errors import WRONG_PLACE, DiskFull, SteeringError, Unreachable
-from steering.sweeps.store import schema
-from steering.sweeps.store.shard_files import NAME, read_shard
+from steering.errors import SteeringError, Unreachable
+from steering.sweeps.store import lists, schema
+from steering.sweeps.store.places import StoreError, names_in, read_json, without_controls, writing
+from steering.sweeps.store.shard_files import NAME, different, digests_of, read_shard
 
 FOLDERS = ("shards", "failed", "journal", "set-aside")
 STALE_SECONDS = 3600
@@ -49,6 +50,8 @@ SMALL_BYTES = 4 << 20
 MERGED_BYTES = 32 << 20
 READ_AHEAD = 3
 """Shards that are read before they are asked for."""
+SCANNED = ("key", "version", "environment", "agent", "steps", "config")
+"""Columns that tell which cells are done."""
 MANY_SMALL = 64
 """Fewer small shards than that are not merged: reading them costs less than merging would at the end of a sweep."""
 
@@ -58,16 +61,16 @@ UNREADABLE = (SteeringError, OSError, MemoryError)
 """What reading a file may raise; `reason_of` says it."""
 
 
-class StoreError(SteeringError):
-    """A results directory cannot be used as one."""
-
-
 class Unreadable(str):
     """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
 
 
 class Foreign(Unreadable):
     """The same of a file that another version of the package wrote: waiting does not help."""
+
+
+Key = bytes
+"""Key of a cell; `Scan` has a field of the other name."""
 
 
 @dataclass
@@ -82,6 +85,8 @@ class Scan:
     """Versions of the package that computed the cells."""
     problems: list[tuple[str, str]] = field(default_factory=list)
     """Files that are not whole shards: (name, reason). A reason that is `Unreadable` proves nothing about the file."""
+    conflicts: dict[Key, str] = field(default_factory=dict)
+    """Cells with rows of different numbers, which are in no `keys`: what is known about where they came from."""
 
 
 class Store:
@@ -139,7 +144,7 @@ class Store:
         """Names in shards/, in small batches, until no new ones appear: shards may be merged while we read."""
         seen: set[str] = set()
         while True:
-            names = sorted(set(_names(self.shards)) - seen)
+            names = sorted(set(names_in(self.shards)) - seen)
             if not names:
                 return
             seen.update(names)
@@ -161,20 +166,48 @@ class Store:
     def scan(self) -> Scan:
         """Keys of all finished cells; every shard's checksum is verified."""
         found = Scan()
-        for name, pieces in self.read(["key", "version"], found.problems):
+        twice: set[bytes] = set()
+        for name, pieces in self.read(SCANNED, found.problems):
             try:
-                tables = list(pieces)
+                tables = [_claiming(rows) for rows in pieces]
                 keys = [key for rows in tables for key in keys_of(rows)]
             except UNREADABLE as error:
                 found.problems.append((name, reason_of(error)))
                 continue
+            twice.update(found.keys.intersection(keys))
+            if len(set(keys)) < len(keys):
+                twice.update(key for key, count in Counter(keys).items() if count > 1)
             found.keys.update(keys)
             for rows in tables:
                 found.versions.update(map(str, rows.column("version").unique().to_pylist()))
             found.shards += 1
             found.rows += len(keys)
             found.bytes += int(name.split("-")[3])
+        found.conflicts = self.conflicts(twice)
+        found.keys -= found.conflicts.keys()
         return found
+
+    def conflicts(self, keys: Collection[bytes]) -> dict[bytes, str]:
+        """Those of some cells that have rows with different numbers, and the origins of these rows in words.
+
+        Two that compute one cell leave equal rows. Rows that differ come from other code, a broken machine or a
+        forger: nobody can tell here which is right, so none is taken.
+        """
+        if not keys:
+            return {}
+        origins: dict[bytes, dict[str, list[str]]] = {}
+        for name, pieces in self.read(None, []):
+            with contextlib.suppress(*UNREADABLE):
+                for rows in pieces:
+                    for key, digest, version in digests_of(rows, keys):
+                        origins.setdefault(key, {}).setdefault(digest, []).append(f"{name} (version {version})")
+        return {
+            key: "rows with different numbers, of which none is taken: "
+            + " against ".join(", ".join(names[:3]) for names in known.values())
+            + "; move the file that is wrong out of the folder shards and start the sweep again"
+            for key, known in origins.items()
+            if len(known) > 1
+        }
 
     def set_aside(self, problems: Sequence[tuple[str, str]]) -> None:
         """Move files that are not whole shards out of shards/, so that their cells are computed again.
@@ -202,7 +235,7 @@ class Store:
         """
         back = []
         folder = self.directory / "set-aside"
-        for name in sorted(_names(folder)):
+        for name in sorted(names_in(folder)):
             shard = name.partition("-")[2]
             if isinstance(self._load(shard, ["key", "version"], folder / name), str | None):
                 continue
@@ -222,8 +255,8 @@ class Store:
                 try:
                     if name.startswith(TEMPORARY_PREFIX) and time.time() - path.lstat().st_mtime > STALE_SECONDS:
                         path.unlink()
-                except FileNotFoundError:
-                    continue
+                except (FileNotFoundError, IsADirectoryError, PermissionError):
+                    continue  # gone, or a folder that somebody else left: it is not in the way
 
     def merge(self, names: Sequence[str] | None = None) -> int:
         """Merge small shards, all or these, into larger ones, without double rows; returns how many files went away.
@@ -231,7 +264,7 @@ class Store:
         A merged shard is whole on disk, and was read from there, before the first of its parts is removed: a kill at
         any moment leaves at most some rows twice.
         """
-        chosen = _names(self.shards) if names is None else names
+        chosen = names_in(self.shards) if names is None else names
         small = [name for name in chosen if (m := NAME.fullmatch(name)) and int(m[3]) < SMALL_BYTES]
         if len(small) < MANY_SMALL:
             return 0
@@ -262,8 +295,13 @@ class Store:
             return 0
         rows = pa.concat_tables(tables)
         first: dict[bytes, int] = {}
+        twice: set[bytes] = set()
         for i, key in enumerate(keys_of(rows)):
-            first.setdefault(key, i)
+            if first.setdefault(key, i) != i:
+                twice.add(key)
+        if bad := different(rows, twice):  # which of them is right is not ours to choose: these shards stay
+            good = [i for i, table in enumerate(tables) if bad.isdisjoint(keys_of(table))]
+            return self._merge_parts([parts[i] for i in good], [tables[i] for i in good])
         rows = rows.take(pa.array([first[key] for key in sorted(first)]))
         merged = [self.write(content, count) for count, content in schema.to_shards(rows.combine_chunks())]
         self._check_merged(merged, sorted(first))
@@ -299,11 +337,11 @@ class Store:
         """Records of failed cells by key; files that are none are left alone."""
         found = {}
         folder = self.directory / "failed"
-        for name in sorted(_names(folder)) if folder.is_dir() else ():
+        for name in sorted(names_in(folder)) if folder.is_dir() else ():
             if re.fullmatch(rf"[0-9a-f]{{{2 * schema.KEY_BYTES}}}\.json", name):
-                record = _read_json(folder / name, MAX_RECORD_BYTES)
+                record = read_json(folder / name, MAX_RECORD_BYTES)
                 if isinstance(record, dict):
-                    found[bytes.fromhex(name[:-5])] = {key: _visible(value) for key, value in record.items()}
+                    found[bytes.fromhex(name[:-5])] = {key: without_controls(value) for key, value in record.items()}
         return found
 
     def forget_failures(self, keys: Sequence[bytes]) -> None:
@@ -318,7 +356,7 @@ class Store:
 
     def read_sweep(self) -> dict[str, Any]:
         """What the newest sweep asked for, as it was written; its content is checked by whoever uses it."""
-        value = _read_json(self.sweep_file, MAX_SWEEP_BYTES)
+        value = read_json(self.sweep_file, MAX_SWEEP_BYTES)
         if not isinstance(value, dict):
             raise StoreError(f"{self.sweep_file} is missing or not readable; start the sweep again with its file.")
         return value
@@ -343,50 +381,15 @@ def _counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
         raise schema.BadShard(f"it has {found} rows, its name says {rows}")
 
 
+def _claiming(rows: pa.Table) -> pa.Table:
+    """Keys and versions of rows that are what their configuration says."""
+    lists.check_claims(rows)
+    return rows.select(["key", "version"])
+
+
 def keys_of(rows: pa.Table) -> list[bytes]:
     """Keys of rows as bytes."""
     keys: list[bytes] = rows.column("key").to_pylist()
     if any(key is None for key in keys):
         raise schema.BadShard("a row has no key")
     return keys
-
-
-class writing:
-    """Turn the system's errors of writing into sentences: a full disk, a place that cannot be written."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, OSError):
-            return
-        if error.errno in DiskFull.causes:
-            raise DiskFull(
-                f"no space left for {self.directory} ({error.strerror}): all finished cells are kept; free some space "
-                "and start the same command again."
-            ) from None
-        kind_of_error = StoreError if error.errno in WRONG_PLACE else Unreachable
-        raise kind_of_error(f"{self.directory} cannot be written: {error.strerror} ({error.filename}).") from None
-
-
-def _visible(value: Any) -> Any:
-    """Text without control characters but new lines and tabs: a stranger's record may go to a terminal."""
-    if not isinstance(value, str):
-        return value
-    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in value)
-
-
-def _names(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if not name.startswith(TEMPORARY_PREFIX)]
-
-
-def _read_json(path: Path, limit: int) -> Any:
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > limit:
-            return None
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,19 @@ def check_nulls(rows: pa.Table) -> None:
             missing += sum(chunk.values.null_count for chunk in column.chunks)
         if missing:
             raise BadShard(f"its column {name} has holes")
+
+
+def check_claims(rows: pa.Table) -> None:
+    """Refuse rows whose environment, agent and steps are not those of the configuration that they claim."""
+    names = ["environment", "agent", "steps", "config"]
+    for row in rows.select(names).group_by(names).aggregate([]).to_pylist():
+        try:
+            config = json.loads(row["config"])
+        except (TypeError, ValueError, RecursionError):
+            config = None
+        for name in names[:3] if isinstance(config, dict) else ():
+            if config.get(name, row[name]) != row[name]:
+                raise BadShard(f"it has a row of {name} {row[name]!r:.60}, but its configuration says another")
 
 
 def lengths_of(rows: pa.Table, name: str) -> Ints:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from steering._files import write_atomically
+from steering._files import csv_bytes, write_atomically
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store import lists
@@ -66,6 +67,8 @@ class Results(Tabled):
     ----------
     problems
         Files that were not read: (name, reason); complete once a table was read.
+    conflicts
+        Cells (keys) with rows of different numbers, of which none is in a table, and where these rows came from.
     """
 
     def __init__(self, store: Store, environment: str | None = None, agent: str | Sequence[str] | None = None) -> None:
@@ -76,6 +79,8 @@ class Results(Tabled):
         for column, texts in (("environment", environment), ("agent", agent)):
             if texts is not None:
                 self._keep[column] = [texts] if isinstance(texts, str) else list(texts)
+        self.conflicts: dict[str, str] = {}
+        self._examined: set[bytes] = set()
         self._cells: dict[bytes, int] | None = None
 
     def __repr__(self) -> str:
@@ -240,7 +245,7 @@ class Results(Tabled):
             table = getattr(self, name)
             path = target / f"{name}.{format}"
             if format == "csv":
-                content = table.to_csv(index=False).encode()
+                content = csv_bytes(table)
             else:
                 sink = pa.BufferOutputStream()
                 pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink, compression="zstd")
@@ -276,15 +281,16 @@ class Results(Tabled):
     ) -> pa.Table:
         """Columns of all kept cells, each cell once, in the canonical order; every piece is checked, then shrunk."""
         names = list(dict.fromkeys(["key", *ORDER, *columns]))
+        read = list(dict.fromkeys([*names, "config"]))
         problems: list[tuple[str, str]] = []
         tables = [shrink(pa.schema([SCHEMA.field(name) for name in names]).empty_table())]
         values = 0
-        for name, pieces in self._store.read(names, problems):
+        for name, pieces in self._store.read(read, problems):
             own = []
             size = values
             try:
                 for piece in pieces:
-                    own.append(shrink(self._kept(piece, check)))
+                    own.append(shrink(self._kept(piece, check).select(names)))
                     size += lists.most_values(own[-1])
                     if size > MAX_ROWS:
                         break
@@ -296,7 +302,9 @@ class Results(Tabled):
             values = size
             tables += own
         self._report(problems)
-        table = _ordered(pa.concat_tables(tables))
+        every = pa.concat_tables(tables)
+        self._compare(every.column("key").to_pylist())
+        table = _ordered(every, {bytes.fromhex(key) for key in self.conflicts})
         # All tables speak of the cells of the first one that was read, though a sweep may be writing meanwhile.
         keys = table.column("key").to_pylist()
         if self._cells is None:
@@ -304,9 +312,25 @@ class Results(Tabled):
         numbers = pa.array([self._cells.get(key) for key in keys], pa.int64())
         return table.append_column("cell", numbers).filter(pc.is_valid(numbers))
 
+    def _compare(self, keys: list[bytes]) -> None:
+        """See whether rows of one key have the same numbers; each key once."""
+        twice = {key for key, count in Counter(keys).items() if count > 1} - self._examined
+        self._examined |= twice
+        found = {key.hex(): origins for key, origins in self._store.conflicts(twice).items()}
+        if not found:
+            return
+        self.conflicts |= found
+        key, origins = next(iter(found.items()))
+        warnings.warn(
+            f"{len(found)} cell(s) have {origins} (cell {key}).",
+            ProblemWarning,
+            stacklevel=5,
+        )
+
     def _kept(self, rows: pa.Table, check: Callable[[pa.Table], None]) -> pa.Table:
         """Rows of the cells that were asked for, after all were checked."""
         lists.check_nulls(rows)
+        lists.check_claims(rows)
         check(rows)
         for column, texts in self._keep.items():
             rows = rows.filter(pc.is_in(rows.column(column), pa.array(texts, pa.string())))
@@ -335,11 +359,11 @@ def _pandas(rows: pa.Table) -> pd.DataFrame:
     return table
 
 
-def _ordered(table: pa.Table) -> pa.Table:
-    """Rows in the canonical order, each key once (rows of one key are equal but for their time)."""
+def _ordered(table: pa.Table, without: set[bytes]) -> pa.Table:
+    """Rows in the canonical order, each key once (its rows are equal but for their time), and some not at all."""
     keys = table.column("key").to_pylist()
     order = pa.table({**{name: table.column(name) for name in ORDER}, "key": pa.array(keys, pa.binary())})
-    seen: set[bytes] = set()
+    seen = set(without)
     indices = []
     for i in pc.sort_indices(order, [(name, "ascending") for name in (*ORDER, "key")]).to_pylist():
         if keys[i] not in seen:

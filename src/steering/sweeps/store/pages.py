@@ -59,6 +59,19 @@ def row_bytes(content: bytes, chunk: Chunk, rows: int, *, is_list: bool, is_text
     return np.diff(edges) * float(each)
 
 
+def unpacked_bytes(content: bytes, chunk: Chunk, *, is_text: bool) -> int:
+    """Bytes that a piece of a column takes in memory, at most, from the headers of its pages; nothing is unpacked.
+
+    Refused are pages that would unpack to more than the footer claims. A text that stands once in a dictionary is
+    there as often as it is referred to when it is read.
+    """
+    largest = 0
+    for page in _pages(content, chunk):
+        if page.dictionary:
+            largest = max(largest, page.unpacked)
+    return max(chunk.size, largest * chunk.values if is_text else 0)
+
+
 def _pages(content: bytes, chunk: Chunk) -> Iterator[_Page]:
     """Pages of a piece of a column, in order; together they have the values that the footer claims."""
     if chunk.codec != ZSTD:

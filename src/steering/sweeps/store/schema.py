@@ -29,7 +29,7 @@ from steering.errors import SteeringError
 from steering.runs.results import RunResults, known
 from steering.runs.tables import thinned_steps
 from steering.sweeps.store.footer import Claims, read_claims
-from steering.sweeps.store.pages import row_bytes
+from steering.sweeps.store.pages import row_bytes, unpacked_bytes
 
 SCHEMA_VERSION = 2
 """Version of the files that are written; those of older versions are read, without what they do not have."""
@@ -315,7 +315,7 @@ def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterato
         names = [name for name in wanted.names if name in leaves]
         own = [leaves[name] for name in names]
         file = pq.ParquetFile(pa.BufferReader(content))
-        if claims.size(own) <= PIECE_BYTES:
+        if claims.size(own) <= PIECE_BYTES and _in_memory(content, claims, own) <= PIECE_BYTES:
             yield _checked(file.read(columns=names, use_threads=False), wanted)
             return
         for group, count in enumerate(_rows_at_once(content, claims, own)):
@@ -325,6 +325,16 @@ def read_pieces(content: bytes, columns: Sequence[str] | None = None) -> Iterato
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, RecursionError) as error:
         raise BadShard(f"it cannot be read as Parquet ({str(error).splitlines()[0][:120]})") from None
+
+
+def _in_memory(content: bytes, claims: Claims, leaves: Sequence[str]) -> int:
+    """Bytes that some columns take unpacked, at most; pages that hold more than the footer claims are refused."""
+    size = 0
+    for chunk in claims.chunks:
+        if chunk.column in leaves:
+            name = chunk.column.partition(".")[0]
+            size += unpacked_bytes(content, chunk, is_text=name in TEXTS or LISTS.get(name) == pa.string())
+    return size
 
 
 def _checked(table: pa.Table, wanted: pa.Schema) -> pa.Table:

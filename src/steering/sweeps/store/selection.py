@@ -14,10 +14,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from steering.sweeps.store.directory import StoreError
 from steering.sweeps.store.load import Results
+from steering.sweeps.store.places import StoreError
 from steering.sweeps.store.plans import Groups, codes_of, codes_of_plan, configuration_id, is_older, read_plan
 
 TEXTS = ["environment", "agent", "steps"]
@@ -33,7 +34,7 @@ class Selection:
 
 def select(results: Results) -> Selection:
     """Choose the cells of a results directory that are compared."""
-    every = results.finals
+    every, notes = without_spoilt(results.finals)
     groups = _plan(results)
     finals = every[~_older(every, codes_of_plan(groups))]
     wanted = {configuration_id(text) for text, _ in groups}
@@ -42,7 +43,6 @@ def select(results: Results) -> Selection:
     counts = counts.sort_values(["wanted", "cells", "configuration"], ascending=[False, False, True])
     chosen = counts.drop_duplicates(TEXTS)
     kept = finals[finals["configuration"].isin(chosen["configuration"])]
-    notes = []
     if len(finals) < len(every):
         notes.append(
             f"{len(every) - len(finals)} cell(s) of older code are left out; the column `code` of steering.load tells "
@@ -57,6 +57,25 @@ def select(results: Results) -> Selection:
             "counted."
         )
     return Selection(kept, [*notes, *_missing(results, groups)])
+
+
+def without_spoilt(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Rows whose numbers are finite, and a remark on the others: one bad cell must not take the measure from all.
+
+    A regret that is not known for any cell of an environment is no fault: it can only be stepped.
+    """
+    spoilt = ~np.isfinite(finals["reward"].to_numpy(dtype=np.float64))
+    for name in ("oracle_reward", "realised_regret", "expected_regret", "oracle_total"):
+        values = finals[name]
+        known = np.isfinite(values).groupby(finals["environment"]).transform("any")
+        spoilt |= (np.isinf(values) | (values.isna() & known)).to_numpy(dtype=bool)
+    if not spoilt.any():
+        return finals, []
+    first = finals[spoilt].iloc[0]
+    return finals[~spoilt], [
+        f"{int(spoilt.sum())} cell(s) hold numbers that are not finite and are left out; first: "
+        f"{first['environment']}, {first['agent']}, seed {first['seed']}."
+    ]
 
 
 def _older(finals: pd.DataFrame, wanted: dict[tuple[str, str], str]) -> pd.Series[bool]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import zlib
+from collections.abc import Collection, Iterator
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from steering.sweeps.store.schema import MAX_SHARD_BYTES, BadShard
 
@@ -22,6 +27,29 @@ def read_shard(path: Path, name: str, *, from_disk: bool = False) -> tuple[bytes
     if zlib.crc32(content) != int(match[4], 16):
         raise BadShard("its checksum is not the one in its name")
     return content, int(match[2])
+
+
+NOT_COMPARED = ("seconds", "version", "random_gap")
+"""Columns in which equal cells may differ: how long and by whom; and one that older versions do not have."""
+
+AT_ONCE = 64
+"""Rows that are turned into Python's numbers at once: these take several times the memory."""
+
+
+def digests_of(rows: pa.Table, keys: Collection[bytes]) -> Iterator[tuple[bytes, str, str]]:
+    """Key, digest of the numbers, and version of those rows that have one of the keys."""
+    rows = rows.filter(pc.is_in(rows.column("key"), pa.array(list(keys), rows.schema.field("key").type)))
+    compared = rows.drop_columns([name for name in NOT_COMPARED if name in rows.column_names])
+    versions = rows.column("version").to_pylist()
+    for start in range(0, rows.num_rows, AT_ONCE):
+        for i, row in enumerate(compared.slice(start, AT_ONCE).to_pylist(), start=start):
+            yield row["key"], hashlib.blake2b(repr(row).encode(), digest_size=16).hexdigest(), str(versions[i])
+
+
+def different(rows: pa.Table, keys: Collection[bytes]) -> set[bytes]:
+    """Those of some keys whose rows have different numbers."""
+    digests: dict[bytes, str] = {}
+    return {key for key, digest, _ in digests_of(rows, keys) if digests.setdefault(key, digest) != digest}
 
 
 def _read_regular(path: Path, size: int, from_disk: bool) -> bytes:

@@ -1,0 +1,104 @@
+"use strict";
+/* The panel: what an agent has seen in a state, what it believes there, and why it does what it does. */
+
+Lab.text = (tag, text, name) => {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text; /* names come from files: they are shown, never run */
+  if (name) made.className = name;
+  return made;
+};
+
+Lab.number = (v, digits = 3) => {
+  if (v === null || v === undefined || Number.isNaN(v)) return "–";
+  if (v !== 0 && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3)) return v.toExponential(1);
+  return String(Number(v.toPrecision(digits)));
+};
+
+Lab.actionsOf = (world, s) => Array.from({ length: world.actions }, (_, a) => a).filter((a) => world.allowed[s * world.actions + a]);
+
+/* One or two sentences on the chosen action, from what the record says of this plan. */
+Lab.why = (track, s, t) => {
+  const { world } = track, frame = track.frameAt(t), chosen = track.policyAt(t, s), A = world.actions;
+  if (chosen === null) return `${track.name} keeps no plan as a table; it chooses each action when it gets there.`;
+  const name = (a) => `“${world.actionName(a)}”`, others = Lab.actionsOf(world, s).filter((a) => a !== chosen);
+  if (!others.length) return `There is only one action here: ${name(chosen)}.`;
+  track.count(t);
+  const visits = (a) => track.pairs[s * A + a], q = (a) => frame ? frame.q[s * A + a] : NaN;
+  const tried = visits(chosen) === 0 ? `it has never tried it here` : `it has tried it ${visits(chosen)} ${visits(chosen) === 1 ? "time" : "times"} here`;
+  if (!frame || Number.isNaN(q(chosen))) return `The plan says ${name(chosen)}; ${tried}.`;
+  const rival = others.reduce((best, a) => (q(a) > q(best) ? a : best));
+  const of = (table, a) => frame[table][s * A + a], n = Lab.number;
+  if (q(chosen) === q(rival)) return `It has no preference yet: ${name(chosen)} and ${name(rival)} look alike (${n(q(chosen))}); ${tried}.`;
+  if (q(chosen) > q(rival)) {
+    const sure = q(chosen) - q(rival) > 2 * Math.hypot(of("spread", chosen), of("spread", rival));
+    return `It exploits: by its own estimate ${name(chosen)} is best here, worth ${n(q(chosen))} against ${n(q(rival))} for ${name(rival)}` +
+      (sure ? `, and it is sure of that.` : `, though both are uncertain (± ${n(of("spread", chosen))} and ± ${n(of("spread", rival))}); ${tried}.`);
+  }
+  const reasons = [];
+  if (of("information", chosen) > of("information", rival)) reasons.push(`it can learn more there (Stein information ${n(of("information", chosen))} against ${n(of("information", rival))})`);
+  if (of("spread", chosen) > of("spread", rival)) reasons.push(`its value is less certain (± ${n(of("spread", chosen))} against ± ${n(of("spread", rival))})`);
+  if (visits(chosen) < visits(rival)) reasons.push(`it was tried less often (${visits(chosen)} against ${visits(rival)} times)`);
+  const first = `It explores: on average ${name(rival)} looks better (${n(q(rival))} against ${n(q(chosen))}), but ${name(chosen)} may be worth it`;
+  return first + (reasons.length ? `: ${reasons.join("; ")}.` : ` because of where it leads: what is unknown lies farther on that way.`);
+};
+
+Lab.row = (cells, tag = "td") => {
+  const made = document.createElement("tr");
+  for (const cell of cells) made.append(Lab.text(tag, cell));
+  return made;
+};
+
+Lab.table = (heads, rows) => {
+  const box = Lab.text("div", undefined, "wide"), table = document.createElement("table");
+  const head = document.createElement("thead"), body = document.createElement("tbody");
+  head.append(Lab.row(heads, "th"));
+  body.append(...rows);
+  table.append(head, body);
+  box.append(table);
+  return box;
+};
+
+Lab.actionTable = (track, s, t, picked, pick) => {
+  const { world } = track, frame = track.frameAt(t), chosen = track.policyAt(t, s), n = Lab.number;
+  track.count(t);
+  const rows = Lab.actionsOf(world, s).map((a) => {
+    const i = s * world.actions + a, q = frame ? `${n(frame.q[i])} ± ${n(frame.spread[i], 2)}` : "–";
+    const made = Lab.row([(a === chosen ? "➜ " : "") + world.actionName(a), String(track.pairs[i]), q, frame ? n(frame.information[i]) : "–", n(world.rewards[i])]);
+    if (a === chosen) made.className = "chosen";
+    made.setAttribute("aria-selected", String(a === picked));
+    made.tabIndex = 0;
+    made.addEventListener("click", () => pick(a));
+    made.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(a); });
+    return made;
+  });
+  return Lab.table(["action", "tried", "Q ± spread", "information", "true reward"], rows);
+};
+
+Lab.outcomeTable = (track, s, a, t) => {
+  const { world } = track, post = track.posterior(s, a, track.frameAt(t)), n = Lab.number;
+  const rows = [...post.rows].sort((one, two) => two.p - one.p).slice(0, 5).map((o) =>
+    Lab.row([world.stateName(o.y), String(o.n), o.sd === null ? n(o.p) : `${n(o.p)} ± ${n(o.sd, 2)}`, n(o.reward)]));
+  if (post.known && post.unseen > 0) rows.push(Lab.row([`${post.unseen} never seen, together`, "0", n(post.rest), n(track.frameAt(t).prior[0])]));
+  const box = document.createElement("div");
+  const when = track.frameAt(t), words = post.known
+    ? `Where “${world.actionName(a)}” leads, as believed at the plan of step ${when.time}; mean reward believed: `
+    : `Where “${world.actionName(a)}” led so far; ${track.name} keeps no posterior of it.`;
+  const line = Lab.text("p", words, "quiet");
+  if (post.known) { const b = Lab.text("b", n(post.reward)); b.id = "believed"; line.append(b); }
+  box.append(line);
+  if (rows.length) box.append(Lab.table(["to", "seen", "probability", "reward"], rows));
+  return box;
+};
+
+Lab.showPanel = (track, s, a, t, pick) => {
+  const body = document.getElementById("panel-body");
+  document.getElementById("panel-title").textContent = `${track.name} in ${track.world.stateName(s)}`;
+  document.getElementById("panel-hint").hidden = true;
+  track.count(t);
+  body.replaceChildren(
+    Lab.text("p", Lab.why(track, s, t), "why"),
+    Lab.text("p", `${track.visits[s]} visits so far. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
+    Lab.actionTable(track, s, t, a, pick),
+    Lab.outcomeTable(track, s, a, t),
+  );
+};

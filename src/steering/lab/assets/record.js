@@ -1,0 +1,162 @@
+"use strict";
+/* The record: what was packed in Python (see packing.py), the tracks of agents, and what follows from their steps. */
+const Lab = {};
+
+Lab.KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
+
+Lab.unpack = (buffer) => {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const arrays = {};
+  for (const [name, [kind, shape, at]] of Object.entries(header.arrays)) {
+    const size = shape.reduce((a, b) => a * b, 1);
+    arrays[name] = new Lab.KINDS[kind](buffer, 4 + length + at, size);
+    arrays[name].shape = shape;
+  }
+  return { header, arrays };
+};
+
+Lab.inflate = async (text) => {
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+};
+
+/* Place of the last of sorted numbers that is at most a value; -1 if there is none. */
+Lab.lastAt = (sorted, value) => {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] <= value) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+};
+
+Lab.World = class {
+  constructor({ header, arrays }) {
+    Object.assign(this, header, arrays);
+    let best = -Infinity;
+    for (let i = 0; i < this.rewards.length; i++) if (this.allowed[i]) best = Math.max(best, this.rewards[i]);
+    this.best = best;
+    this.oracleSum = new Float64Array(this.steps + 1);
+    for (let t = 0; t < this.steps; t++) this.oracleSum[t + 1] = this.oracleSum[t] + this.oracle[t];
+  }
+  stateName(s) { return this.stateNames.length ? this.stateNames[s] : `state ${s}`; }
+  actionName(a) { return this.actionNames.length ? this.actionNames[a] : `action ${a}`; }
+  pays(s, a) { return this.rewards[s * this.actions + a] >= this.best - 1e-12; }
+};
+
+Lab.Track = class {
+  constructor(world, name) {
+    const n = world.steps;
+    this.world = world;
+    this.name = name;
+    this.states = new Uint32Array(n);
+    this.actions = new Uint32Array(n);
+    this.successors = new Uint32Array(n);
+    this.rewards = new Float64Array(n);
+    this.regret = new Float64Array(n + 1);
+    this.earned = new Float64Array(n + 1);
+    this.firsts = []; /* times at which the best reward was paid */
+    this.done = 0;
+    this.plans = [];
+    this.frameTimes = [];
+    this.frames = [];
+    this.policyTimes = [];
+    this.policies = [];
+    this.finished = false;
+    this.error = null;
+    this.start = null; /* where a person stands who has not moved yet */
+    this.visits = new Uint32Array(world.states);
+    this.pairs = new Uint32Array(world.states * world.actions);
+    this.counted = 0;
+  }
+
+  push(state, action, successor, reward) {
+    const t = this.done++;
+    this.states[t] = state;
+    this.actions[t] = action;
+    this.successors[t] = successor;
+    this.rewards[t] = reward;
+    this.earned[t + 1] = this.earned[t] + reward;
+    this.regret[t + 1] = this.regret[t] + this.world.oracle[t] - reward;
+    if (this.world.pays(state, action)) this.firsts.push(t);
+  }
+
+  take(header, arrays) {
+    const skip = this.done - header.from;
+    for (let i = skip; i < arrays.states.length; i++) {
+      this.push(arrays.states[i], arrays.actions[i], arrays.successors[i], arrays.rewards[i]);
+    }
+    this.plans.push(...arrays.plans);
+    const size = this.world.states * this.world.actions;
+    const at = (array, i) => array.subarray(i * size, (i + 1) * size);
+    arrays.frames.forEach((time, i) => {
+      this.frameTimes.push(time);
+      this.frames.push({ time, q: at(arrays.q, i), spread: at(arrays.spread, i), information: at(arrays.information, i), eta: header.eta[i], prior: header.prior[i] });
+    });
+    const [, layers, states] = arrays.policies.shape;
+    arrays.policyTimes.forEach((time, i) => {
+      this.policyTimes.push(time);
+      this.policies.push({ layers, table: arrays.policies.subarray(i * layers * states, (i + 1) * layers * states) });
+    });
+    this.finished = header.finished;
+    this.error = header.error;
+  }
+
+  seen() { return [this.done, this.plans.length, this.frames.length, this.policies.length].join(","); }
+
+  /* State at a time: where the agent stands before that step, or after its last one. */
+  stateAt(t) {
+    if (t < this.done) return this.states[t];
+    return this.done ? this.successors[this.done - 1] : (this.start ?? 0);
+  }
+
+  frameAt(t) { return this.frames[Lab.lastAt(this.frameTimes, t)] ?? null; }
+
+  /* Action of the plan in force in a state, or null for agents without a table. */
+  policyAt(t, s) {
+    const found = this.policies[Lab.lastAt(this.policyTimes, t)];
+    if (!found) return null;
+    const layer = found.layers > 1 ? t % found.layers : 0;
+    return found.table[layer * this.world.states + s];
+  }
+
+  /* Visits of states and pairs before a time, kept up to date from the last call. */
+  count(t) {
+    const end = Math.min(t, this.done), A = this.world.actions;
+    if (end < this.counted) { this.visits.fill(0); this.pairs.fill(0); this.counted = 0; }
+    for (; this.counted < end; this.counted++) {
+      const s = this.states[this.counted];
+      this.visits[s]++;
+      this.pairs[s * A + this.actions[this.counted]]++;
+    }
+  }
+
+  /* Outcomes of a pair before a time: successor -> [count, sum of rewards, sum of squares]. */
+  outcomes(s, a, before) {
+    const found = new Map();
+    for (let t = 0; t < Math.min(before, this.done); t++) {
+      if (this.states[t] !== s || this.actions[t] !== a) continue;
+      const y = this.successors[t], r = this.rewards[t], old = found.get(y) ?? [0, 0, 0];
+      found.set(y, [old[0] + 1, old[1] + r, old[2] + r * r]);
+    }
+    return found;
+  }
+
+  /* Posterior of a pair at a frame: Dirichlet row and Normal-Gamma reward, from the steps before it. */
+  posterior(s, a, frame) {
+    const S = this.world.states, seen = this.outcomes(s, a, frame ? frame.time : 0);
+    const n = [...seen.values()].reduce((sum, o) => sum + o[0], 0);
+    if (!frame || frame.eta === null) return { n, known: false, rows: [...seen].map(([y, o]) => ({ y, n: o[0], p: o[0] / n, sd: null, reward: o[1] / o[0] })), reward: null };
+    const { eta, prior: [mean, weight] } = frame, total = S * eta + n;
+    const row = (y, [k, sum]) => {
+      const p = (eta + k) / total;
+      return { y, n: k, p, sd: Math.sqrt(p * (1 - p) / (total + 1)), reward: (weight * mean + sum) / (weight + k) };
+    };
+    const rows = [...seen].map(([y, o]) => row(y, o));
+    const unseen = S - rows.length, each = eta / total;
+    const reward = rows.reduce((sum, o) => sum + o.p * o.reward, 0) + unseen * each * mean;
+    return { n, known: true, rows, unseen, rest: unseen * each, reward };
+  }
+};

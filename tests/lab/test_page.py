@@ -1,0 +1,311 @@
+"""The page in a real Chromium: live and exported, with the numbers of the run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uvicorn
+from browser import Browser
+from cli_tools import call
+
+from steering import TabularMDP, run
+from steering.agents import make_agent
+from steering.envs import Environment, make_env
+from steering.lab.page import export
+from steering.lab.server import Lab, Setup, application, bound
+
+AGENTS = ["steering", "psrl"]
+STEPS = 400
+SMALL = 3_000_000
+"""Bytes of a page with 5,000 steps of two agents, at most."""
+EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+HASH = """document.querySelectorAll("#maps canvas")[%d].toDataURL()"""
+CLICK = """(() => { const c = document.querySelectorAll("#maps canvas")[%d], b = c.getBoundingClientRect();
+  c.dispatchEvent(new MouseEvent("click", { clientX: b.left + b.width * %g, clientY: b.top + b.height * %g })); })()"""
+CAPTIONS = """[...document.querySelectorAll("figcaption")].map((f) =>
+  [f.querySelector(".regret").textContent, f.querySelector(".reward").textContent])"""
+CURVE = """((i) => { const d = Bokeh.documents[0].get_model_by_name("curve-" + i).data;
+  return [d.x.at(-1), d.y.at(-1)]; })(%d)"""
+TRIED = """[...document.querySelectorAll("#panel-body tbody")[0].rows].map((r) => Number(r.cells[1].textContent))"""
+WIDE = """[...document.querySelectorAll("main *")].filter((e) =>
+  !e.closest(".wide") && e.getBoundingClientRect().right > innerWidth + 1).length"""
+START = """(() => { const f = document.getElementById("form"); f.environment.value = "%s"; f.steps.value = %d;
+  f.seed.value = %d; f.requestSubmit(); })()"""
+SETTLE = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    made = Browser(tmp_path_factory.mktemp("profile"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lab") / "page.html"
+    agents = [make_agent(name) for name in AGENTS]
+    export(path, make_env("deepsea:8"), agents, steps=5000, seed=0, speed=20)
+    return path
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    made = bound(0)
+    lab = Lab(Setup.checked("deepsea:8", AGENTS, STEPS, 0))
+    config = uvicorn.Config(application(lab, 50.0), log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [made]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{made.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join(10)
+    lab.stop()
+
+
+def click(browser: Browser, name: str) -> None:
+    browser.run(f"document.getElementById('{name}').click()")
+    browser.run(SETTLE)
+
+
+def text(browser: Browser, name: str) -> str:
+    return str(browser.run(f"document.getElementById('{name}').textContent"))
+
+
+def scrub(browser: Browser, t: int) -> None:
+    slider = "document.getElementById('time')"
+    browser.run(f"{slider}.value = {t}; {slider}.dispatchEvent(new Event('input'))")
+    browser.run(SETTLE)
+
+
+def pause(browser: Browser) -> None:
+    if "pause" in text(browser, "play"):
+        click(browser, "play")
+
+
+def finals(browser: Browser) -> list[tuple[float, float]]:
+    found = browser.run(CAPTIONS)
+    return [(float(regret), float(reward)) for regret, reward in found]
+
+
+def true_finals(env: Any, steps: int, seed: int = 0) -> list[tuple[float, float]]:
+    found = []
+    for agent in AGENTS:
+        results = run(env, agent, steps=steps, seeds=[seed])
+        found.append((float(results.regret_curve()[0, -1]), float(results.rewards[0].sum())))
+    return found
+
+
+def test_the_exported_page_is_small_and_asks_for_nothing(browser: Browser, exported: Path) -> None:
+    assert exported.stat().st_size < SMALL
+    browser.asked.clear()
+    browser.errors.clear()
+    browser.open(exported.as_uri())
+    assert browser.asked == [exported.as_uri()]
+    assert not browser.errors
+    assert text(browser, "environment") == "deepsea:8"
+    assert "Content-Security-Policy" in exported.read_text(encoding="utf-8")
+
+
+def test_it_plays_steps_and_scrubs(browser: Browser, exported: Path) -> None:
+    browser.errors.clear()
+    browser.open(exported.as_uri())
+    began, before = int(text(browser, "now")), browser.run(HASH % 0)
+    browser.until(f"Number(document.getElementById('now').textContent) > {began + 20}")
+    assert browser.run(HASH % 0) != before
+    pause(browser)
+    now = int(text(browser, "now"))
+    click(browser, "step")
+    assert int(text(browser, "now")) == now + 1
+    click(browser, "plan")
+    track = "document.getElementById('now').textContent"
+    assert int(browser.run(track)) % 9 == 0  # deepsea:8 is planned every 9 steps
+    scrub(browser, 4000)
+    assert text(browser, "now") == "4000"
+    late = browser.run(HASH % 1)
+    browser.press("ArrowLeft")
+    browser.run(SETTLE)
+    assert text(browser, "now") == "3999"
+    browser.press("Home")
+    browser.run(SETTLE)
+    assert text(browser, "now") == "0"
+    assert browser.run(HASH % 1) != late
+    browser.press(" ")
+    browser.until("Number(document.getElementById('now').textContent) > 0")
+    pause(browser)
+    assert not browser.errors
+
+
+def test_numbers_are_those_of_the_run(browser: Browser, exported: Path) -> None:
+    browser.open(exported.as_uri())
+    pause(browser)
+    scrub(browser, 5000)
+    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", 5000), rtol=1e-5)
+    browser.until(f"{CURVE % 0}[0] === 5000")
+    for i, (regret, _) in enumerate(true_finals("deepsea:8", 5000)):
+        assert browser.run(CURVE % i)[1] == pytest.approx(regret, abs=1e-9)
+
+
+def test_every_colour_changes_the_picture(browser: Browser, exported: Path) -> None:
+    browser.open(exported.as_uri())
+    pause(browser)
+    scrub(browser, 300)
+    seen = {browser.run(HASH % 1)}
+    for _ in range(4):
+        browser.press("c")
+        browser.run(SETTLE)
+        seen.add(browser.run(HASH % 1))
+    assert len(seen) == 5
+    click(browser, "arrows")
+    assert browser.run(HASH % 1) not in seen
+
+
+def test_a_state_is_explained(browser: Browser, exported: Path) -> None:
+    browser.open(exported.as_uri())
+    pause(browser)
+    scrub(browser, 90)
+    browser.run(CLICK % (1, 1 / 16, 0.5))
+    browser.run(SETTLE)
+    assert text(browser, "panel-title") == "psrl in state 0"
+    agent = make_agent("psrl")
+    results = run("deepsea:8", agent, steps=90, seeds=[0])  # the page's belief is that of the plan of step 90
+    tried = browser.run(TRIED)
+    assert tried == agent.belief.totals[0].tolist()
+    assert results.steps == 90
+    browser.run("document.querySelector('#panel-body tbody').rows[1].click()")
+    browser.run(SETTLE)
+    believed = float(text(browser, "believed"))
+    assert believed == pytest.approx(agent.belief.mean_model()[1][0, 1], rel=6e-3)
+    assert browser.run("document.querySelector('.why').textContent").startswith(("It exploits", "It explores"))
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_it_fits_its_window(browser: Browser, exported: Path, tmp_path: Path, width: int, dark: bool) -> None:
+    browser.open(exported.as_uri(), width=width, dark=dark)
+    pause(browser)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    back = browser.run("getComputedStyle(document.body).backgroundColor")
+    assert (back == "rgb(255, 255, 255)") is not dark
+    assert browser.run(WIDE) == 0
+    click(browser, "theme")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") != back
+    browser.picture(tmp_path / "page.png", whole=True)
+    assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+def test_names_from_files_are_text(browser: Browser, tmp_path: Path) -> None:
+    P = np.zeros((3, 2, 3))
+    P[:, 0] = np.eye(3)[[1, 2, 0]]
+    P[:, 1] = np.eye(3)
+    mdp = TabularMDP(P=P, reward_mean=np.ones((3, 2)), state_names=(EVIL, "b", "c"), action_names=(EVIL, "stay"))
+    path = tmp_path / "evil.html"
+    export(path, Environment(EVIL, mdp), [make_agent("psrl")], steps=40, seed=0, speed=20)
+    browser.errors.clear()
+    browser.open(path.as_uri())
+    for place in (0.2, 0.3, 0.4, 0.43):
+        browser.run(CLICK % (0, place, 0.5))
+    browser.run(SETTLE)
+    assert text(browser, "environment") == EVIL
+    assert EVIL in text(browser, "panel-body")
+    assert browser.run("document.querySelectorAll('img').length") == 0
+    assert not browser.errors
+
+
+def test_live_the_record_arrives_and_another_run_can_be_started(browser: Browser, address: str) -> None:
+    browser.errors.clear()
+    browser.asked.clear()
+    browser.open(address)
+    browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
+    pause(browser)
+    scrub(browser, STEPS)
+    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", STEPS), rtol=1e-5)
+    browser.run(START % ("riverswim", 200, 4))
+    browser.until("document.getElementById('environment').textContent.startsWith('riverswim')")
+    browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
+    pause(browser)
+    scrub(browser, 200)
+    np.testing.assert_allclose(finals(browser), true_finals("riverswim", 200, 4), rtol=1e-5)
+    browser.run(START % ("deepseaa:8", 200, 4))
+    browser.until("document.getElementById('message').textContent.includes('did you mean')")
+    assert [one for one in browser.asked if not one.startswith(address)] == []
+    assert all("400" in one for one in browser.errors)  # the browser notes the refusal, nothing else
+
+
+def test_you_can_be_the_agent(browser: Browser, address: str) -> None:
+    browser.open(address)
+    browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
+    pause(browser)
+    click(browser, "be")
+    browser.until("document.querySelectorAll('#maps canvas').length === 3")
+    for number in range(3):
+        browser.press("ArrowLeft")
+        browser.until(f"document.getElementById('now').textContent === '{number + 1}'")
+    regret, reward = finals(browser)[2]
+    assert reward == pytest.approx(3 * 0.005)  # riverswim pays that on the left bank
+    oracle = run("riverswim", "psrl", steps=200, seeds=[4]).oracle_rewards
+    assert oracle is not None
+    assert regret == pytest.approx(oracle[0, :3].sum() - reward)
+
+
+def answer(address: str, body: bytes | None = None, **headers: str) -> int:
+    request = urllib.request.Request(address, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    try:
+        with urllib.request.urlopen(request) as got:
+            return int(got.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_other_sites_cannot_use_the_server(address: str) -> None:
+    setup = json.dumps({"environment": "deepsea:4", "agents": ["psrl"], "steps": 10, "seed": 0}).encode()
+    assert answer(address) == 200
+    assert answer(address, Host="evil.example") == 400
+    assert answer(f"{address}api/start", setup, Content_Type="text/plain") == 403
+    assert answer(f"{address}api/start", setup, Content_Type="application/json", Origin="http://evil.example") == 403
+    assert answer(f"{address}api/act", b"[]", Content_Type="application/json") == 403
+    assert answer(f"{address}assets/../page.py") == 404
+    with urllib.request.urlopen(address) as got:
+        assert "default-src 'none'" in got.headers["Content-Security-Policy"]
+
+
+def test_the_command_line_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "page.html"
+    done = call(capsys, "lab", "deepsea:8", "--agent", "steering", "--steps", "500", "--export", str(path))
+    assert done.code == 0
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "MB" in done.out
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (("--speed", "0"), "--speed is 0"),
+        (("--port", "70000"), "--port 70000"),
+        (("--agent", "psrl", "--agent", "psrl"), "twice"),
+        (("--steps", "0"), "steps"),
+        (("--export", "/nowhere/at/all/page.html", "--steps", "20"), "/nowhere/at/all/page.html"),
+    ],
+)
+def test_the_command_line_refuses_in_a_sentence(
+    capsys: pytest.CaptureFixture[str], given: tuple[str, ...], sentence: str
+) -> None:
+    done = call(capsys, "lab", "deepsea:6", "--no-browser", *given)
+    assert done.code in (1, 2)
+    assert sentence in done.err
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+
+
+def test_a_missing_extra_names_its_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    done = call(capsys, "lab", "deepsea:6", "--no-browser")
+    assert (done.code, "pip install 'steering-rl[lab]'" in done.err) == (2, True)
