@@ -114,6 +114,23 @@ def test_pages_elsewhere_cannot_use_the_loopback(app, session):
     assert session.summary()["events"] == 1
 
 
+def test_an_answer_waits_for_the_disk(session, monkeypatch):
+    app = Service(session, None, 1e6, sync=True).app()
+    flushed = []
+    monkeypatch.setattr(session, "flush", lambda: flushed.append(session.position))
+    assert request(app, "POST", "/ask", {"state": "good"})[0] == 200
+    assert flushed == [session.position]
+    assert request(app, "POST", "/ask", {"state": "good"})[0] == 200  # nothing new
+    assert flushed == [session.position]
+    monkeypatch.undo()
+
+    def broken():
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(session, "flush", broken)
+    assert request(app, "POST", "/ask", {"state": "worn"})[0] == 500
+
+
 def test_the_rate_is_bounded(session):
     app = Service(session, None, 5.0).app()
     codes = [request(app, "GET", "/session")[0] for _ in range(10)]

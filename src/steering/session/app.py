@@ -1,10 +1,12 @@
 """The HTTP application of a session: checks of what comes in, one call of the session, JSON out.
 
-Requests are worked off one after the other in the event loop: each is short, and the journal has one order anyway.
+Requests are worked off one after the other in the event loop: each is short, and the journal has one order anyway. An
+answer is sent when the disk holds what it rests on; requests that come meanwhile are written and then flushed together.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import math
@@ -58,9 +60,11 @@ class Rate:
 class Service:
     """The session behind the application."""
 
-    def __init__(self, session: Session, token: str | None, rate: float) -> None:
-        self.session, self.token = session, token
+    def __init__(self, session: Session, token: str | None, rate: float, *, sync: bool = False) -> None:
+        self.session, self.token, self.sync = session, token, sync
         self._rate = Rate(rate)
+        self._flushed = session.position
+        self._flushing = asyncio.Lock()
 
     def app(self) -> Starlette:
         """The application."""
@@ -71,7 +75,10 @@ class Service:
             try:
                 self._admit(request)
                 given = await _body(request) if route.method == "POST" else _query(request, route)
-                return _json(self._call(route, _checked(route, given)))
+                found = self._call(route, _checked(route, given))
+                if self.sync:
+                    await self._flush(self.session.position)
+                return _json(found)
             except Refused as error:
                 headers = {"WWW-Authenticate": "Bearer"} if error.code == 401 else None
                 return _json({"error": str(error)}, error.code, headers)
@@ -85,6 +92,14 @@ class Service:
                 return _json({"error": f"{type(error).__name__}: {error}."}, 500)
 
         return answer
+
+    async def _flush(self, position: int) -> None:
+        """Wait until the disk holds the journal up to a position."""
+        async with self._flushing:
+            if self._flushed < position:
+                reached = self.session.position
+                await asyncio.to_thread(self.session.flush)
+                self._flushed = reached
 
     def _admit(self, request: Request) -> None:
         """Who may ask: those with the token, or without one whoever reaches the loopback by its own name."""

@@ -109,6 +109,15 @@ class Opened:
         self._whole = True
         self._save()
 
+    @property
+    def position(self) -> int:
+        """Bytes of the journal."""
+        return self._journal.position
+
+    def flush(self) -> None:
+        """Have the disk hold everything so far; for sessions opened with sync=False."""
+        self._journal.flush()
+
     def _refuse_closed(self) -> None:
         if not self._journal.close.alive:
             raise SteeringError(f"the session in {self.directory} was closed; open it again.")

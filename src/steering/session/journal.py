@@ -231,4 +231,8 @@ class Journal:
         while left:
             left = left[os.write(self._descriptor, left) :]
         if self.sync:
-            os.fsync(self._descriptor)
+            self.flush()
+
+    def flush(self) -> None:
+        """Have the disk hold all that was written."""
+        os.fsync(self._descriptor)
