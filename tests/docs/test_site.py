@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "docs" / "_site"
 PACKAGES = ["steering"] + [
     f"steering.{name}"
-    for name in ("agents", "beliefs", "envs", "experiments", "mdp", "reproduction", "results", "stein")
+    for name in ("agents", "beliefs", "envs", "mdp", "paper", "runs", "session", "stein", "sweeps")
 ]
 # Attributes with which a page makes a browser fetch something at once.
 FETCHES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src")}
