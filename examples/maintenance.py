@@ -21,6 +21,7 @@ from steering.runs.statistics import interval_of_mean
 STATES = [*(f"wear {level}" for level in range(10)), "broken", "in repair"]
 ACTIONS = ["run", "service", "replace"]
 LOG_DAYS, YEAR = 200, 365
+FIRST_SEED = 100  # seeds 0 to 7 were looked at when the default of replan_every was chosen; they are not compared
 AGENTS = {
     "session (steering)": "steering",
     "PSRL": "psrl",
@@ -123,12 +124,13 @@ def year_by(decide: dict[str, str], seed: int) -> float:
 
 def compare(seeds: int) -> None:
     """A year for each seed and each way to decide, with 95 % intervals."""
+    years = range(FIRST_SEED, FIRST_SEED + seeds)
     best = policy_iteration(press(), 0.99).policy
     rows = {
-        "oracle": [year_by({s: ACTIONS[a] for s, a in zip(STATES, best, strict=True)}, n) for n in range(seeds)],
-        "rule of the log": [year_by({state: rule(state) for state in STATES}, n) for n in range(seeds)],
+        "oracle": [year_by({s: ACTIONS[a] for s, a in zip(STATES, best, strict=True)}, n) for n in years],
+        "rule of the log": [year_by({state: rule(state) for state in STATES}, n) for n in years],
     }
-    rows |= {name: [year_with(agent, seed) for seed in range(seeds)] for name, agent in AGENTS.items()}
+    rows |= {name: [year_with(agent, seed) for seed in years] for name, agent in AGENTS.items()}
     ours = np.array(rows["session (steering)"])
     print(f"{'a year earns (100 euros)':28s} {'mean':>7s}  95 % interval    session minus this, 95 % interval")
     for name, values in rows.items():
