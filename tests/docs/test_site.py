@@ -22,8 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "docs" / "_site"
 PACKAGES = ["steering"] + [
-    f"steering.{name}"
-    for name in ("agents", "beliefs", "envs", "mdp", "paper", "runs", "session", "stein", "sweeps")
+    f"steering.{name}" for name in ("agents", "beliefs", "envs", "mdp", "paper", "runs", "session", "stein", "sweeps")
 ]
 # Attributes with which a page makes a browser fetch something at once.
 FETCHES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src")}

@@ -38,6 +38,8 @@ OTHER_SECONDS = 5.0
 """The same for a process with other settings, when a new one is started: two sweeps may take turns, quickly."""
 NO_WORKERS_SECONDS = 600.0
 """How long a scheduler may be without workers."""
+GRACE_SECONDS = 10.0
+"""How long workers may take to join before anything is said about it."""
 COUNT_SECONDS = 2.0
 """How often workers are counted."""
 ROOM = 2
@@ -167,6 +169,7 @@ class DaskExecutor:
         self._running: dict[int, tuple[Any, int]] = {}
         self._counted = 0.0
         self._alone_since: float | None = None
+        self._told = False
         self.workers = 1
         self._count()
 
@@ -188,15 +191,19 @@ class DaskExecutor:
         """Say when the cluster has no workers, and stop waiting after a stated time."""
         now = time.monotonic()
         if threads:
-            self._alone_since = None
-        elif self._alone_since is None:
+            self._alone_since, self._told = None, False
+            return
+        if self._alone_since is None:
             self._alone_since = now
+        alone = now - self._alone_since
+        if alone >= min(GRACE_SECONDS, NO_WORKERS_SECONDS / 2) and not self._told:
+            self._told = True
             warnings.warn(
                 f"the dask scheduler at {self._address} has no workers; waiting for one for {NO_WORKERS_SECONDS:g} s.",
                 NoWorkersWarning,
                 stacklevel=2,
             )
-        elif now - self._alone_since > NO_WORKERS_SECONDS:
+        if alone > NO_WORKERS_SECONDS:
             raise Unreachable(
                 f"the dask scheduler at {self._address} has had no workers for {NO_WORKERS_SECONDS:g} s: all finished "
                 "cells are kept; start workers and the same command again."
