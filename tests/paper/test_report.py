@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib.image
 import numpy as np
 import pytest
+from browser import FLAGS, chromium
 from reproduction_small import CHAPTERS, SMALL
 
 from steering.errors import InvalidOption, SteeringError
@@ -32,19 +33,6 @@ from steering.paper.tables import csv as table_csv
 from steering.sweeps.store.directory import Store
 
 NAMES = ["schematics", "psrl_sparsity", "occupancy", "prior_belief", "dsd"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 DESKTOP, PHONE = (1280, 3000), (390, 3000)
 
 PROBE = """
@@ -320,7 +308,7 @@ def test_failed_runs_stop_with_the_command_that_tries_again(tmp_path: Path) -> N
 
 
 def browser() -> str:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = chromium()
     assert found, "the report is tested in a real browser; install one with: make browser"
     return found
 
