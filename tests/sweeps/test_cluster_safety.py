@@ -101,7 +101,9 @@ def test_something_else_at_the_address_of_a_scheduler(answer, small, tmp_path, m
 def test_a_scheduler_without_workers_is_told_and_waited_for_a_stated_time(small, tmp_path, monkeypatch):
     monkeypatch.setattr(dask, "NO_WORKERS_SECONDS", 1.0)
     monkeypatch.setattr(dask, "COUNT_SECONDS", 0.2)
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
+    # Port 8787, the scheduler's own default, may be taken by another test (or another program) at this moment.
+    free = {"dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, scheduler_kwargs=free, silence_logs=50) as empty:
         address = empty.scheduler_address
         with (
             pytest.warns(NoWorkersWarning, match="has no workers; waiting for one for 1 s"),
