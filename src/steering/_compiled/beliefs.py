@@ -16,6 +16,15 @@ EVIDENCE_LIMIT = 8.0
 """Rewards that a cell counts as, at most, when the noise of all is judged. A cell without any noise would otherwise
 outweigh every other as it is visited: its evidence grows without bound as the unit shrinks."""
 
+PROMISE = 0.6
+"""Spread of rewards never seen, relative to the best mean reward seen."""
+CERTAIN = 4.0
+"""Standard errors by which a mean reward lies above the common one, to count as a scale of rewards."""
+PATIENCE_PAIRS = 30.0
+"""Pairs tried that weigh as much as the given spread, where rewards turn out smaller than expected."""
+SPREAD_STEP = 1.1
+"""Spreads move in steps of this factor."""
+
 
 @jit
 def normal_gamma_cell(prior, n, average, scatter):
@@ -162,17 +171,67 @@ def refresh_rewards(prior, counts, average, scatter, mu, shape, rate):
 
 
 @jit
-def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterior):
+def on_grid(value, start, factor):
+    """The member of start factor^k, k whole, that is nearest to a value: what rests on it need not move every time."""
+    return start * factor ** round(math.log(value / start) / math.log(factor))
+
+
+@jit
+def widened(given, prior, cells):
+    """The prior with a spread of mean rewards that has grown with what was seen; never below the given one.
+
+    tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)); lambda falls to beta / (tau^2 (alpha - 1)), if that is
+    less: a reward far from all that was expected is then believed.
+    """
+    mu0, lam, alpha, beta = prior
+    sigma = math.sqrt(given[3] / (given[1] * (given[2] - 1.0)))
+    squares = 0.0
+    for i in range(cells.shape[1]):
+        squares += cells[1, i] * cells[1, i]
+    tau = math.sqrt(squares / (cells.shape[1] + 1.0))
+    if tau <= sigma:
+        return prior
+    tau = on_grid(tau, sigma, SPREAD_STEP)
+    return mu0, min(lam, beta / (tau * tau * (alpha - 1.0))), alpha, beta
+
+
+@jit
+def promise(given, prior, cells, tried):
+    """What a reward never seen may be worth above the common mean: the spread that an agent looks for.
+
+    It is `PROMISE` times the best mean seen, where that is more than the given spread sigma_0. Where it is less, and
+    some mean is above the common one beyond doubt (`CERTAIN` standard errors), it goes from sigma_0 to there as more
+    pairs have been tried: w = tried / (tried + `PATIENCE_PAIRS`), sigma_0^(1 - w) (`PROMISE` best)^w.
+    """
+    sigma = math.sqrt(given[3] / (given[1] * (given[2] - 1.0)))
+    best = 0.0
+    sure = 0.0
+    for i in range(cells.shape[1]):
+        mu, shape, rate = normal_gamma_cell(prior, cells[0, i], cells[1, i], cells[2, i])
+        error = math.sqrt(rate / ((prior[1] + cells[0, i]) * (shape - 1.0)))
+        best = max(best, mu - prior[0])
+        sure = max(sure, mu - prior[0] - CERTAIN * error)
+    if PROMISE * best > sigma:
+        return on_grid(PROMISE * best, sigma, SPREAD_STEP)
+    if sure <= 0.0:
+        return sigma
+    w = tried / (tried + PATIENCE_PAIRS)
+    return on_grid((PROMISE * best) ** w * sigma ** (1.0 - w), sigma, SPREAD_STEP)
+
+
+@jit
+def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterior, totals, spread):
     """Choose the unit of the noise and the common mean, and make the reward posterior with them.
 
-    `statistics` is (counts, average, scatter) and `posterior` (mu, shape, rate), written to. Returns the unit, 0 where
-    nothing was seen yet, and the prior. One function, because it runs before every plan and calls have a price.
+    `statistics` is (counts, average, scatter) and `posterior` (mu, shape, rate), written to. A `spread` of mean rewards
+    above 0 is learned as well. Returns the unit, 0 where nothing was seen yet, the prior and the spread. One function,
+    because it runs before every plan and calls have a price.
     """
     counts, average, scatter = statistics
     mu, shape, rate = posterior
     cells = seen_cells(counts, average, scatter)
     if cells.shape[1] == 0:
-        return 0.0, given
+        return 0.0, given, spread
     noise_evidence(given, units, cells, evidence)
     best = 0
     for g in range(units.shape[0]):
@@ -181,8 +240,20 @@ def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterio
             best = g
     start, lam, alpha, beta = prior_in_unit(given, units[best])
     prior = (common_mean(lam, start, mean_pull, cells), lam, alpha, beta)
+    if spread > 0.0:
+        prior = widened(given, prior, cells)
+        spread = promise(given, prior, cells, tried_twice(totals))
     refresh_rewards(prior, counts, average, scatter, mu, shape, rate)
-    return units[best], prior
+    return units[best], prior, spread
+
+
+@jit
+def tried_twice(totals):
+    """Number of pairs visited at least twice."""
+    tried = 0
+    for visits in totals.flat:
+        tried += visits >= 2.0
+    return tried
 
 
 @jit
@@ -335,3 +406,38 @@ def local_moments(alpha, counts, mu, rate, shape, lambda0, values, discount, P, 
                 scatter += P[s, a, y] * (mu[s, a, y] + discount * values[y] - centre) ** 2
             spread[s, a] = scatter / (total + 1.0)
             noise[s, a] = reward
+
+
+@jit
+def value_spread(alpha, mu, values, discount, out):
+    """Standard deviation of sum_y q_y f_y under the posterior, f = mu + discount V, q ~ Dirichlet(alpha).
+
+    Var(q'f) = (E f^2 - (E f)^2) / (alpha_0 + 1) under the mean row: the posterior mean of the Stein discrepancy (q'f -
+    m'f)^2 of the operator `gibbs` with the rank-one kernel f f'.
+    """
+    S, A, _ = alpha.shape
+    for s in range(S):
+        for a in range(A):
+            total = 0.0
+            centre = 0.0
+            for y in range(S):
+                total += alpha[s, a, y]
+                centre += alpha[s, a, y] * (mu[s, a, y] + discount * values[y])
+            centre /= total
+            scatter = 0.0
+            for y in range(S):
+                scatter += alpha[s, a, y] * (mu[s, a, y] + discount * values[y] - centre) ** 2
+            out[s, a] = math.sqrt(scatter / (total * (total + 1.0)))
+
+
+@jit
+def unseen_mass(counts, P, out):
+    """Probability of the outcomes never seen, for every row of a model."""
+    S, A, _ = counts.shape
+    for s in range(S):
+        for a in range(A):
+            mass = 0.0
+            for y in range(S):
+                if counts[s, a, y] == 0.0:
+                    mass += P[s, a, y]
+            out[s, a] = mass

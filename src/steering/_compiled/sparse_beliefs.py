@@ -15,7 +15,14 @@ import math
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.beliefs import noise_evidence, normal_gamma_cell, prior_in_unit
+from steering._compiled.beliefs import (
+    noise_evidence,
+    normal_gamma_cell,
+    prior_in_unit,
+    promise,
+    tried_twice,
+    widened,
+)
 
 USED = 0
 """Places of the pool in use, room included."""
@@ -140,15 +147,17 @@ def cells_of(pool, cells):
 
 
 @jit
-def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evidence):
+def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evidence, totals, spread, width):
     """Choose the unit of the noise, if it is time to, and the common mean; returns both, the latter within the prior.
+
+    A `spread` of rewards never seen above 0 is learned as well, and so is lambda in force, `width`; both are returned.
 
     The formulas are those of `steering._compiled.beliefs.learn_rewards`. The evidence for the unit costs a term for
     each outcome and unit, so that with many outcomes it is looked at after some new rewards only (`LAG`).
     """
     seen = state[CELLS]
     if seen == 0:
-        return 0.0, given
+        return 0.0, given, spread, width
     fresh = state[SAMPLES] - state[JUDGED]
     if state[JUDGED] < 0 or (fresh > 0 and fresh * LAG >= seen - LAG_FREE):
         state[JUDGED] = state[SAMPLES]
@@ -167,9 +176,16 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
             share = cells[0, j] / (cells[0, j] + lam)
             sums[0] += share
             sums[1] += share * cells[1, j]
-    start, lam, alpha, beta = prior_in_unit(given, unit)
+        width = lam
+        if spread > 0.0:
+            start, lam, alpha, beta = prior_in_unit(given, unit)
+            prior = ((mean_pull * start + sums[1]) / (mean_pull + sums[0]), lam, alpha, beta)
+            prior = widened(given, prior, cells)
+            width = prior[1]
+            spread = promise(given, prior, cells, tried_twice(totals))
+    start, _, alpha, beta = prior_in_unit(given, unit)
     mean = (mean_pull * start + sums[1]) / (mean_pull + sums[0])
-    return unit, (mean, lam, alpha, beta)
+    return unit, (mean, width, alpha, beta), spread, width
 
 
 @jit

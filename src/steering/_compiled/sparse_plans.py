@@ -9,7 +9,9 @@ a change of concentration, noise unit or noise, all rows are swept (`steering._c
 *Residual*: after a plan no state's Bellman equation is off by more than accuracy (1 - discount) max|V|, so that the
 values are those of the optimal policy up to accuracy max|V|.
 
-A bonus is a function of a row's statistics: `bonus` is the one place to change for another one.
+A bonus is a function of a row's statistics: `bonus` is the one place to change for another one. The spread of a row's
+mean value rests on the values of the last plan; where all rows are swept it is computed again with the new ones, and
+the plan made once more (`ROUNDS`).
 """
 
 import math
@@ -20,25 +22,39 @@ from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import jit
 from steering._compiled.planning import tie_tolerance
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
-from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, GAIN, VARIANCE, row_gain, row_variance
+from steering._compiled.sparse_moments import (
+    BARKER,
+    BARKER_EMPIRICAL,
+    GAIN,
+    VARIANCE,
+    deviations,
+    row_gain,
+    row_moments,
+    row_variance,
+)
 from steering._compiled.special import digamma
 from steering._compiled.stein import barker_row
 
 PATIENCE = 1
 """Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
-ETA, MU, LAM, BETA, SCALE, TOTAL = range(6)
-"""Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values."""
+ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE = range(7)
+"""Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen."""
+RESTS = 7
+ROUNDS = 2
+"""Rounds of plan and bonus, where the bonus is about values."""
 
 
 @jit
-def bonus(weights, D, known, new, z):
+def bonus(weights, D, known, new, z, mass):
     """What is added to the expected reward of a row.
 
-    `weights` is (info_weight, novelty, reward_noise), D the information, known and new the posterior variances of the
-    mean reward by rewards seen and never seen, z standard normal.
+    `weights` is (info_weight, novelty, reward_noise, value_weight, promise), D the information, known and new the
+    posterior variances of the mean reward by rewards seen and never seen, z standard normal, `mass` the probability of
+    outcomes never seen. With a promise above 0 rewards never seen are all alike.
     """
-    return weights[0] * D + weights[1] * math.sqrt(new) + weights[2] * math.sqrt(known) * z
+    fresh = mass * weights[4] if weights[4] > 0.0 else math.sqrt(new)
+    return weights[0] * D + weights[1] * fresh + weights[2] * math.sqrt(known) * z
 
 
 @jit
@@ -71,19 +87,27 @@ def information_rows(kind, pool, totals, n_states, eta, diagonal, space, known, 
 
 
 @jit
-def _local(row, belief, prior, choice, model, tables, fresh, space):
-    """Model, information and local reward of one row; the information is kept unless the row is `fresh`."""
+def _local(row, belief, prior, choice, model, tables, fresh, space, about):
+    """Model, information and local reward of one row; the information is kept unless the row is `fresh`.
+
+    `about` is (values, discount, `deviations` of the values), for the spread of the row's mean value.
+    """
     pool, totals = belief[0], belief[1]
     n_states, e, eta, kind, diagonal, weights = choice
     local, D, z = tables
     r, known, new = row_terms(pool, totals, row, n_states, e, prior, model)
     if fresh:
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
-    local[row] = r + bonus(weights, D[row], known, new, z[row])
+    mass = (n_states - pool[1][row]) * model[1][row]
+    local[row] = r + bonus(weights, D[row], known, new, z[row], mass)
+    if weights[3] > 0.0:
+        V, discount, sums = about
+        spread = row_moments(pool, totals, row, n_states, eta, prior, V, discount, sums)[0]
+        local[row] += weights[3] * math.sqrt(spread)
 
 
 @jit
-def _all_rows(belief, prior, choice, model, tables, fresh, space):
+def _all_rows(belief, prior, choice, model, tables, fresh, space, about):
     """`_local` of all rows; those never visited are all alike."""
     pool, totals = belief[0], belief[1]
     local, D, _ = tables
@@ -94,7 +118,7 @@ def _all_rows(belief, prior, choice, model, tables, fresh, space):
             D[row] = D[empty]
             local[row] = local[empty]
         else:
-            _local(row, belief, prior, choice, model, tables, fresh, space)
+            _local(row, belief, prior, choice, model, tables, fresh, space, about)
             if pool[1][row] == 0:
                 empty = row
 
@@ -162,15 +186,16 @@ def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
 
 
 @jit
-def _renew(belief, prior, choice, model, tables, space, rests, renew):
+def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
     """All rows again; the information too where it changed, of the rows seen since the last plan or of all."""
     if choice[2] != rests[ETA]:
         space[3][:] = 0
     if not renew:
         for i in range(belief[4][CHANGED]):
-            _local(belief[3][1][i], belief, prior, choice, model, tables, True, space)
-    _all_rows(belief, prior, choice, model, tables, renew, space)
+            _local(belief[3][1][i], belief, prior, choice, model, tables, True, space, about)
+    _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
+    rests[PROMISE] = choice[5][4]
 
 
 @jit
@@ -208,15 +233,17 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     rows = (pool[0], pool[1], pool[3], model[0], model[1])
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
+    other = other or choice[5][4] != rests[PROMISE]
+    about = (values[0], discount, deviations(values[0]))
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:
-        _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA])
+        _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA], about)
     tail = 0
     for i in range(state[CHANGED]):
         row = marks[1][i]
         marks[0][row] = False
         if not (other or moved):
-            _local(row, belief, prior, choice, model, tables, True, space)
+            _local(row, belief, prior, choice, model, tables, True, space, about)
             tail = _push(row // A, work[0], work[1], tail)
     state[CHANGED] = 0
     tie = tie_tolerance(discount)
@@ -224,4 +251,10 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
         if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
             return 0
-    return _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
+    made = _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
+    if choice[5][3] > 0.0:
+        for _ in range(ROUNDS - 1):
+            about = (values[0], discount, deviations(values[0]))
+            _all_rows(belief, prior, choice, model, tables, False, space, about)
+            made += _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
+    return made

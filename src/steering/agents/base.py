@@ -183,7 +183,8 @@ class ModelBasedOptions:
     concentration: str = "fixed"
     """Of eta: "fixed", or "learned": it follows the evidence of all rows, as far from the given one as it must."""
     reward_scale: str = "fixed"
-    """Of rewards: "fixed", or "learned": their noise and their common mean follow what was seen."""
+    """Of rewards: "fixed", "learned" (their noise and their common mean follow what was seen), or "open" (so does the
+    spread of their means)."""
     replan: str = "every"
     """When to plan again: "every" (each `replan_every` steps of the environment, or each episode) or "learned" (also as
     soon as an outcome of a pair comes that was never seen, or its visits doubled since the last plan); without a
@@ -197,7 +198,7 @@ class ModelBasedOptions:
         checked_concentration(self.eta)
         checked_prior(self.normal_gamma)
         choose("concentration", self.concentration, ("fixed", "learned"))
-        choose("reward_scale", self.reward_scale, ("fixed", "learned"))
+        choose("reward_scale", self.reward_scale, ("fixed", "learned", "open"))
         choose("replan", self.replan, tuple(SCHEDULES))
         choose("belief", self.belief, FORMS)
 
@@ -288,39 +289,42 @@ class ModelBasedAgent(Agent):
         """Update the belief."""
         self.belief.observe_many(transitions)
 
-    def solve(self, P: Rows, r: Floats) -> tuple[Floats, Floats]:
+    def solve(self, P: Rows, r: Floats, discount: float | None = None) -> tuple[Floats, Floats]:
         """Make `policy` optimal for a model, warm-started from the last one; returns V and Q with their layers.
 
-        V has the layers 1..H (the values of the successors of a step) in the episodic setting.
+        V has the layers 1..H (the values of the successors of a step) in the episodic setting. The discount is the
+        problem's unless another is given.
         """
         problem = self.problem
+        gamma = problem.discount if discount is None else discount
         if isinstance(P, GroupedRows):
-            return self._solver.solve(P, r, self.policy)
+            return self._solver.solve(P, r, self.policy, gamma)
         if problem.horizon is None:
-            V, Q, _, _ = planning.policy_iteration(
-                P, r, problem.mask, problem.discount, self.policy[0], problem.max_iterations
-            )
+            V, Q, _, _ = planning.policy_iteration(P, r, problem.mask, gamma, self.policy[0], problem.max_iterations)
             return V[None], Q[None]
-        V, Q, self.policy = planning.backward_induction(P, r, problem.mask, problem.horizon, problem.discount)
+        V, Q, self.policy = planning.backward_induction(P, r, problem.mask, problem.horizon, gamma)
         return V[1:], Q
 
-    def repair(self, model: str, bonus: RowBonus | None = None) -> RepairedPlan | None:
+    def repair(
+        self, model: str, bonus: RowBonus | None = None, discount: float | None = None
+    ) -> RepairedPlan | None:
         """The plan in the mean of a sparse belief, made once and kept; call its `update`. None where there is none.
 
         There is none with a dense belief, and in the episodic setting.
         """
         if self._repaired is None and isinstance(self.belief, SparseBelief) and self.problem.horizon is None:
-            self._repaired = RepairedPlan(self.problem, self.belief, model, bonus or RowBonus())
+            self._repaired = RepairedPlan(self.problem, self.belief, model, bonus or RowBonus(), discount)
         return self._repaired
 
-    def values(self, P: Rows, r: Floats) -> Floats:
+    def values(self, P: Rows, r: Floats, discount: float | None = None) -> Floats:
         """Values of `policy` in a model with rewards r, with their layers (1 or H, or H + 1)."""
         problem = self.problem
+        gamma = problem.discount if discount is None else discount
         if isinstance(P, GroupedRows):
-            return self._solver.evaluate(P, r, self.policy)
+            return self._solver.evaluate(P, r, self.policy, gamma)
         if problem.horizon is None:
-            return planning.evaluate_policy(P, r, self.policy[0], problem.discount)[None]
-        return planning.evaluate_finite(P, r, self.policy, problem.discount)
+            return planning.evaluate_policy(P, r, self.policy[0], gamma)[None]
+        return planning.evaluate_finite(P, r, self.policy, gamma)
 
     def propagate(self, P: Rows, local: Floats, factor: float) -> Floats:
         """Sum of a local quantity (layers, S, A) along `policy`, discounted by a factor, for every first action."""

@@ -15,7 +15,7 @@ from steering._compiled import grouped_planning, sparse_plans
 from steering._compiled.planning import TIE_TOLERANCE
 from steering._compiled.stein import barker_space
 from steering._types import Floats, Ints
-from steering.beliefs import GroupedRows, SparseBelief
+from steering.beliefs import GroupedRows, Rows, SparseBelief
 
 if TYPE_CHECKING:
     from steering.agents.base import Problem
@@ -38,22 +38,22 @@ class RowSolver:
         self.V: Floats = np.zeros(problem.n_states)
         self._u: Floats = np.zeros(problem.n_states)
 
-    def solve(self, P: GroupedRows, r: Floats, policy: Ints) -> tuple[Floats, Floats]:
+    def solve(self, P: GroupedRows, r: Floats, policy: Ints, discount: float) -> tuple[Floats, Floats]:
         """Make a policy (layers, S) optimal, in place; V of the next states and Q, with their layers."""
         p, local = self.problem, np.ascontiguousarray(r).ravel()
         if p.horizon is None:
             Q = np.empty((p.n_states, p.n_actions))
             grouped_planning.settle(
-                *(P.arrays, local, p.mask, p.discount, self.V, policy[0], Q, self.accuracy, p.max_iterations)
+                *(P.arrays, local, p.mask, discount, self.V, policy[0], Q, self.accuracy, p.max_iterations)
             )
             return self.V.copy()[None], Q[None]
-        V, Q, best = grouped_planning.backward_induction(P.arrays, local, p.mask, p.horizon, p.discount, TIE_TOLERANCE)
+        V, Q, best = grouped_planning.backward_induction(P.arrays, local, p.mask, p.horizon, discount, TIE_TOLERANCE)
         policy[:] = best
         return V[1:], Q
 
-    def evaluate(self, P: GroupedRows, r: Floats, policy: Ints) -> Floats:
+    def evaluate(self, P: GroupedRows, r: Floats, policy: Ints, discount: float) -> Floats:
         """Values (layers, S) of a policy."""
-        return self.propagate(P, np.broadcast_to(r, (policy.shape[0], *r.shape)), policy, self.problem.discount)[0]
+        return self.propagate(P, np.broadcast_to(r, (policy.shape[0], *r.shape)), policy, discount)[0]
 
     def propagate(self, P: GroupedRows, local: Floats, policy: Ints, factor: float) -> tuple[Floats, Floats]:
         """Sum of a local quantity (layers, S, A) along a policy: by state (layers, S), and by pair."""
@@ -69,6 +69,15 @@ class RowSolver:
         return np.take_along_axis(table, policy[..., None], axis=-1)[..., 0], table
 
 
+def expected(P: Rows, V: Floats) -> Floats:
+    """Sum of P_y V_y, (S, A), of a table that is dense or grouped."""
+    if not isinstance(P, GroupedRows):
+        return np.asarray(P @ V)
+    Q = np.empty(P.shape[:2])
+    grouped_planning.q_table(P.arrays, np.zeros(Q.size), np.ones(Q.shape, np.bool_), 1.0, V, Q)
+    return Q
+
+
 @dataclass(frozen=True)
 class RowBonus:
     """What a repaired plan adds to the rewards; see `steering._compiled.sparse_plans.bonus`.
@@ -79,6 +88,10 @@ class RowBonus:
         Information of a row (`steering._compiled.sparse_moments`), and the diagonal of the Stein kernel.
     info_weight, novelty, reward_noise
         Weights of the information, and of the spread of mean rewards never seen and seen.
+    alike
+        Whether the rewards never seen of a row are all alike, or independent.
+    value_weight
+        Weight of the spread of the row's mean value.
     """
 
     kind: int = 0
@@ -86,6 +99,8 @@ class RowBonus:
     info_weight: float = 0.0
     novelty: float = 0.0
     reward_noise: float = 0.0
+    alike: bool = False
+    value_weight: float = 0.0
 
 
 class RepairedPlan:
@@ -99,11 +114,16 @@ class RepairedPlan:
         "mean" or "data", see `Belief`.
     bonus
         What is added to the rewards.
+    discount
+        The problem's, unless another is given.
     """
 
-    def __init__(self, problem: Problem, belief: SparseBelief, model: str, bonus: RowBonus) -> None:
+    def __init__(
+        self, problem: Problem, belief: SparseBelief, model: str, bonus: RowBonus, discount: float | None = None
+    ) -> None:
         S, R = problem.n_states, problem.n_states * problem.n_actions
         self.problem, self.belief, self.model, self.bonus = problem, belief, model, bonus
+        self.discount = problem.discount if discount is None else discount
         self.accuracy = REPAIR_ACCURACY
         self.V: Floats = np.zeros(S)
         self.local, self.D, self.noise = np.zeros(R), np.zeros(R), np.zeros(R)
@@ -113,7 +133,7 @@ class RepairedPlan:
         # A queue that is full must not look empty: one place more than there are states.
         self._work = (np.empty(S + 1, np.int32), np.zeros(S, np.bool_))
         self._space = barker_space(S)
-        self._rests = np.full(6, np.nan)
+        self._rests = np.full(sparse_plans.RESTS, np.nan)
         self._anew = True
 
     def draw_noise(self, rng: np.random.Generator) -> None:
@@ -127,14 +147,17 @@ class RepairedPlan:
         places = b.pool[3].size
         if self._excess.size != places:
             self._excess = np.concatenate([self._excess, np.empty(places - self._excess.size)])
-        weights = (float(bonus.info_weight), float(bonus.novelty), float(bonus.reward_noise))
+        weights = (
+            *(float(bonus.info_weight), float(bonus.novelty), float(bonus.reward_noise), float(bonus.value_weight)),
+            b.promise if bonus.alike else 0.0,
+        )
         self.sweeps += sparse_plans.plan(
             (b.pool, b.totals.ravel(), b.links, b.marks, b.state),
             b.prior,
             (p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
             (self._excess, self._base),
             (self.local, self.D, self.noise),
-            *(p.mask, p.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
+            *(p.mask, self.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
             *(self.accuracy, self._anew, p.max_iterations),
         )
         self._anew = False
@@ -144,5 +167,5 @@ class RepairedPlan:
         start, length, _, heads, *_ = self.belief.pool
         Q = np.empty(self.problem.mask.shape)
         rows = (start, length, heads, self._excess, self._base)
-        grouped_planning.q_table(rows, self.local, self.problem.mask, self.problem.discount, self.V, Q)
+        grouped_planning.q_table(rows, self.local, self.problem.mask, self.discount, self.V, Q)
         return Q

@@ -8,16 +8,22 @@ The paper's Algorithm 1, episode by episode:
     select                samples for the dictionary,
     update                dictionary and posterior.
 
-Regularised objective: an ordinary MDP with reward
+Default, in ten lines. The belief learns how concentrated rows are, how noisy rewards are and how large
+(`steering.beliefs.base`). Plans are made when something was learned (`replan=learned`), in the model of the data, for
 
-    r(s, a) + info_weight u D(s, a) + novelty sigma_new(s, a) + reward_noise sigma_seen(s, a) z(s, a).
+    r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho + reward_noise sigma(s, a) z(s, a)
 
-D is the Stein information of the transition row; u is the prior's spread of mean rewards relative to that of the
-paper's prior (1 unless another prior is given), so that scaling rewards and prior together changes nothing; with
-weight_unit=none, as in the presets of the paper, lambda is used as it is, u = 1. sigma_new and sigma_seen are the
-posterior standard deviations of r(s, a) that come from outcomes never seen and from outcomes seen: unseen rewards are
-looked for (optimism), rewards seen but noisy are resolved by posterior sampling (z standard normal, drawn anew at each
-plan).
+with a horizon of at least `far` S steps. DV = E_q (q'f - m'f)^2 = Var(q'f) is the Stein information of the row for the
+operator `gibbs` and the rank-one kernel f f' of what the row leads to, f = r + gamma V, V the values of the plan itself: what
+is not known, if it can matter. rho is what a reward never seen may be worth (the belief's `promise`), sigma the posterior
+standard deviation of r(s, a) by rewards seen and z standard normal, drawn anew at each plan: unseen rewards are looked
+for, rewards seen but noisy are resolved by posterior sampling. Now and then an excursion looks for the Stein information
+D(s, a) = E_q DSD(m, q) with `barker` and the exponential Hamming kernel alone: what is not known at all (`steering.agents.excursions`).
+
+Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is the
+prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that scaling
+rewards and prior together changes nothing; with weight_unit=none, as in the presets of the paper, u = 1. With
+unseen=independent the rewards never seen of a row are independent and have the prior's spread.
 
 Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws, V and K
 the discounted reward and D of the policy in the planning model (with planning=data that is not the posterior's mean,
@@ -38,9 +44,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steering._checks import choose, in_range
+from steering._compiled.planning import TIE_TOLERANCE, canonical_policy
 from steering._types import Floats, Ints
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions
-from steering.agents.large import RowBonus
+from steering.agents.excursions import Excursions
+from steering.agents.large import RowBonus, expected
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
 from steering.agents.stein_information import (
     InformationChoice,
@@ -63,6 +71,14 @@ BATCH = 2
 """One sample of so many is selected; the paper does not say."""
 
 
+FARTHEST = 200.0
+"""Horizon of plans, at most, unless the discount says more."""
+ROUNDS = 2
+"""Rounds of plan and bonus, where the bonus is about values."""
+PLAIN: dict[str, Any] = {"replan": "every", "value_weight": 0.0, "unseen": "independent", "far": 0.0, "excursions": 0.0}
+"""What all presets but the default do without."""
+
+
 @dataclass(frozen=True, init=False)
 class SteeringOptions(ModelBasedOptions):
     """Options of STEERING, given by name; `preset` sets several of them at once, others given beside it win.
@@ -73,14 +89,17 @@ class SteeringOptions(ModelBasedOptions):
     """
 
     concentration: str = "learned"
-    reward_scale: str = "learned"
+    reward_scale: str = "open"
+    replan: str = "learned"
     preset: str = "default"
     """Set of options: "default" (what measures best), "paper" (the literal reading), "paper-sound" (the paper with a
-    sound operator and mean-model planning)."""
+    sound operator and mean-model planning), "v1" (the default of version 0.1)."""
     objective: str = "regularised"
     """What a policy is best for: "regularised" or "ratio"."""
-    info_weight: float = 0.3
-    """Weight lambda of the Stein information in the regularised objective (the paper's is 0.5)."""
+    info_weight: float = 0.0
+    """Weight lambda of the Stein information D in the regularised objective (the paper's is 0.5)."""
+    value_weight: float = 0.3
+    """Weight c of the root of the Stein information about value; it plays no part with sampled models or the ratio."""
     weight_unit: str = "prior"
     """What lambda is in units of: "prior" (u is the prior's spread of mean rewards, relative to that of the paper's
     prior) or "none" (lambda as it is, u = 1)."""
@@ -97,16 +116,25 @@ class SteeringOptions(ModelBasedOptions):
     """Number of posterior draws for v* and for expectation="draws"."""
     novelty: float = 0.5
     """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
-    reward_noise: float = 1.0
+    unseen: str = "alike"
+    """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
+    reward_noise: float = 0.5
     """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
     ratio."""
+    far: float = 2.0
+    """Horizon of plans in numbers of states, at least, where there is no horizon; 0: the discount as it is."""
+    excursions: float = 8.0
+    """Factor c of the steps set aside for information, c sqrt(t) of t; 0: none."""
     selection: str = "none"
     """Of samples: "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the
     posterior sees only what was selected, as the paper reads; this biases it)."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {},
+        "v1": {**PLAIN, "reward_scale": "learned", "info_weight": 0.3, "reward_noise": 1.0},
         "paper": {
+            **PLAIN,
+            "reward_noise": 1.0,
             "info_weight": 0.5,
             "weight_unit": "none",
             "concentration": "fixed",
@@ -118,6 +146,7 @@ class SteeringOptions(ModelBasedOptions):
             "selection": "posterior",
         },
         "paper-sound": {
+            **PLAIN,
             "info_weight": 0.5,
             "weight_unit": "none",
             "concentration": "fixed",
@@ -150,7 +179,8 @@ class SteeringOptions(ModelBasedOptions):
         choose("reference", self.reference, ("mean", "empirical", "draw"))
         choose("expectation", self.expectation, ("exact", "draws", "model"))
         choose("selection", self.selection, ("none", "dictionary", "posterior"))
-        for name in ("info_weight", "novelty", "reward_noise"):
+        choose("unseen", self.unseen, ("alike", "independent"))
+        for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions"):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
         # A row without data has a concentration of eta, which may be anything above 0.
@@ -182,7 +212,13 @@ class Steering(ModelBasedAgent):
 
     def _reset(self) -> None:
         super()._reset()
-        o = self.options
+        o, p = self.options, self.problem
+        self.discount = p.discount
+        if o.far > 0 and p.horizon is None:
+            self.discount = max(p.discount, 1.0 - 1.0 / max(min(o.far * p.n_states, FARTHEST), 1.0))
+        self.excursions = Excursions(p.mask, o.excursions) if o.excursions > 0 else None
+        self.on_excursion = False
+        self._values: Floats = np.zeros(p.n_states)
         S, A = self.problem.n_states, self.problem.n_actions
         self.information = SteinInformation(self._choice)
         self.dictionary: Dictionary | None = None
@@ -235,7 +271,9 @@ class Steering(ModelBasedAgent):
         self.state, self.layer = state, step
         self._asked = not self.schedule.due  # the environment asks for a plan, and not what was learned
         super().plan(state, step)
-        if self.options.objective == "ratio":
+        if self._plan_excursion():
+            pass
+        elif self.options.objective == "ratio":
             self._plan_ratio()
         else:
             self._plan_regularised()
@@ -244,11 +282,27 @@ class Steering(ModelBasedAgent):
             assert isinstance(self.belief, ModelBelief)
             self._planned = self.belief.P.copy()
 
+    def _plan_excursion(self) -> bool:
+        """Plan for information alone, if this step is set aside for it and there is something to find."""
+        self.on_excursion = False
+        if self.excursions is None or not self.excursions.due:
+            return False
+        P, _ = self.model()
+        self.D = self._information(P)
+        belief = self.belief
+        assert isinstance(belief, ModelBelief | SparseBelief)
+        targets = self.excursions.targets(self.D, self.information.fresh(belief))
+        if targets is None:
+            return False
+        self.on_excursion = True
+        self.solve(P, targets, self.excursions.discount if self.problem.horizon is None else None)
+        return True
+
     def _plan_regularised(self) -> None:
         o = self.options
         self.info_weight = o.info_weight * self.weight_unit
         rewards = o.planning != "sampled" and (o.novelty > 0 or o.reward_noise > 0)
-        if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus())):
+        if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus(), self.discount)):
             if rewards and self._noise_is_due():
                 repaired.draw_noise(self.planning_rng)
             repaired.update(self.policy[0])
@@ -260,14 +314,35 @@ class Steering(ModelBasedAgent):
         if rewards:
             seen, new = self.belief.reward_spread()
             noise = self.planning_rng.standard_normal(total.shape)
+            if o.unseen == "alike":
+                new = self.belief.unseen_mass() * self.belief.promise
             total += o.novelty * new + o.reward_noise * seen * noise
-        self.solve(P, total)
+        if o.value_weight == 0 or o.planning == "sampled":
+            self.solve(P, total, self.discount)
+        elif self.problem.horizon is None:
+            for _ in range(ROUNDS):
+                bonus = o.value_weight * self.belief.value_spread(self._values, self.discount)
+                self._values = self.solve(P, total + bonus, self.discount)[0][0]
+        else:
+            self._solve_backwards(P, total)
+
+    def _solve_backwards(self, P: Rows, r: Floats) -> None:
+        """Backward induction with the spread of the values of the step after as a bonus."""
+        p, V = self.problem, np.zeros(self.problem.n_states)
+        assert p.horizon is not None
+        for h in range(p.horizon - 1, -1, -1):
+            Q = r + self.options.value_weight * self.belief.value_spread(V, p.discount)
+            Q += p.discount * expected(P, V)
+            Q[~p.mask] = -np.inf
+            V = Q.max(axis=1)
+            canonical_policy(Q, self.policy[h], TIE_TOLERANCE * float(np.abs(V).max()))
 
     def _bonus(self) -> RowBonus:
         """What a plan that is repaired adds to the rewards."""
         o, information = self.options, self.information
         return RowBonus(
-            grouped_kind(information.choice), information.diagonal, self.info_weight, o.novelty, o.reward_noise
+            *(grouped_kind(information.choice), information.diagonal, self.info_weight, o.novelty, o.reward_noise),
+            *(o.unseen == "alike", o.value_weight),
         )
 
     def _noise_is_due(self) -> bool:
@@ -303,7 +378,7 @@ class Steering(ModelBasedAgent):
 
     def _ratio(self, P: Rows, r: Floats, best: float) -> RatioSolution:
         def probe(weight: float) -> tuple[Ints, float, float]:
-            _, Q = self.solve(P, r + weight * self.D)
+            _, Q = self.solve(P, r + weight * self.D, self.discount)
             K = self._value(P, self.D)
             # The optimal value is V + weight K, so V needs no second evaluation.
             return self.policy.copy(), float(Q[self.layer, self.state].max()) - weight * K, K
@@ -312,13 +387,14 @@ class Steering(ModelBasedAgent):
 
     def _value(self, P: Rows, r: Floats) -> float:
         """Value of the policy in force from the current state, with rewards r."""
-        return float(self.values(P, r)[self.layer, self.state])
+        return float(self.values(P, r, self.discount)[self.layer, self.state])
 
     def _optimal_value(self, draws: int, rng: np.random.Generator) -> float:
         """E_k[max V] from the current state, by posterior draws."""
         kept = self.policy.copy()
         here = self.layer, self.state
-        values = [float(self.solve(*self.belief.draw_model(rng))[1][here].max()) for _ in range(draws)]
+        models = (self.belief.draw_model(rng) for _ in range(draws))
+        values = [float(self.solve(*model, self.discount)[1][here].max()) for model in models]
         self.policy = kept
         return float(np.mean(values))
 
@@ -327,6 +403,8 @@ class Steering(ModelBasedAgent):
     def learn(self, transitions: Transitions) -> None:
         """Update the belief at once, or keep the transitions for the next selection."""
         self._steps += transitions[0].size
+        if self.excursions is not None:
+            self.excursions.learn(transitions)
         if self.options.selection == "none":
             super().learn(transitions)
         else:
@@ -361,7 +439,7 @@ class Steering(ModelBasedAgent):
         gaps = []
         for _ in range(draws):
             P, r = self.belief.draw_model(rng)
-            best = float(self.solve(P, r)[1][self.layer, self.state].max())
+            best = float(self.solve(P, r, self.discount)[1][self.layer, self.state].max())
             self.policy = policy.copy()  # solving wrote into it
             gaps.append(best - self._value(P, r))
         return max(float(np.mean(gaps)), 0.0)  # rounding

@@ -16,7 +16,7 @@ import numpy as np
 
 from steering._compiled.sparse_moments import BARKER, BARKER_EMPIRICAL, NOTHING
 from steering._compiled.sparse_plans import information_rows
-from steering._compiled.stein import barker_information_rows, barker_space
+from steering._compiled.stein import barker_information_rows, barker_row, barker_space
 from steering._types import Floats
 from steering.beliefs import ModelBelief, SparseBelief
 from steering.stein import TwoParameter, get_kernel, get_operator, posterior_information
@@ -50,6 +50,7 @@ class SteinInformation:
         self._kept: Floats | None = None
         self._totals: Floats | None = None
         self._eta = 0.0
+        self._fresh = (0.0, 0.0)
 
     def rows(self, belief: ModelBelief, data: Floats, model: Floats, rng: np.random.Generator) -> Floats:
         """D(s, a), shape (S, A).
@@ -83,6 +84,18 @@ class SteinInformation:
             empty="mean",
         )
         return np.asarray(value, dtype=np.float64)
+
+    def fresh(self, belief: ModelBelief | SparseBelief) -> float:
+        """D of a row never visited."""
+        if belief.eta != self._fresh[0]:
+            S = belief.n_states
+            alpha = np.full((1, S), belief.eta)
+            if self._diagonal is not None and grouped_kind(self.choice):
+                value = barker_row(np.zeros(0), S, belief.eta, self.diagonal, False, barker_space(S))
+            else:
+                value = float(posterior_information(alpha, operator=self.choice.operator, kernel=self.choice.kernel)[0])
+            self._fresh = (belief.eta, float(value))
+        return self._fresh[1]
 
     def grouped_rows(self, belief: SparseBelief) -> Floats:
         """D(s, a) of a belief by support, for a choice that has a `grouped_kind`."""

@@ -20,6 +20,15 @@ lambda_0 min(c^2, 1), with two consequences:
 The mean mu_0, which all cells share, is learned too, with a pull worth `MEAN_PULL` cells: where every step costs 1,
 what was never tried is expected to cost about as much.
 
+**How large rewards are** (``reward_scale="open"``: all of the above, and this). The spread of mean rewards grows with
+what was seen: tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)), and lambda_0 falls to
+beta_0 / (tau^2 (alpha_0 - 1)), so that rewards of -25 are believed even if the prior expected nothing beyond 2. It never
+falls below the given sigma_0. Apart from it, `promise` says what a reward never seen may be worth to somebody who looks
+for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as pairs
+were tried (with k of them the weight k / (k + 30)) once some reward is better than the common one beyond doubt (four
+standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for in
+nearly the same way.
+
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.
 """
@@ -60,12 +69,14 @@ class Belief(ABC):
     normal_gamma
         Prior (mu, lambda, alpha, beta) of every reward r(s, a, s').
     concentration, reward_scale
-        "fixed" or "learned", see the module.
+        "fixed" or "learned", see the module; the latter also "open".
 
     Attributes
     ----------
     eta, prior, noise_unit
         Concentration, prior of rewards and unit of their noise in force.
+    promise
+        Spread of mean rewards never seen: that of the prior, or what was learned of it.
     totals
         Visits of every pair, (S, A).
     """
@@ -108,13 +119,15 @@ class Belief(ABC):
         self.given_eta = checked_concentration(eta)
         self.given_prior = checked_prior(normal_gamma)
         learn_eta = _checked_choice("concentration", concentration)
-        learn_scale = _checked_choice("reward_scale", reward_scale)
+        learn_scale = _checked_choice("reward_scale", reward_scale, ("fixed", "learned", "open"))
         if min(n_states, n_actions) < 1:
             raise InvalidOption(f"a belief about {n_states} states and {n_actions} actions needs at least one of each.")
         self.n_states, self.n_actions = n_states, n_actions
         self.eta = self.given_eta
         self.noise_unit = 1.0
         self.prior = self.given_prior
+        self._open = reward_scale == "open"
+        self.promise = self._given_promise()
         self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
         away = np.log(self._etas / self.given_eta)
         self._eta_distance = np.abs(away)
@@ -122,6 +135,14 @@ class Belief(ABC):
         self._units = UNIT_GRID.copy() if learn_scale else np.empty(0)
         self._unit_pulls = 0.5 * (np.log(self._units) / PULL) ** 2
         self._unit_evidence = np.zeros(self._units.size)
+
+    def _given_promise(self) -> float:
+        _, lam, alpha, beta = self.given_prior
+        if alpha > 1:
+            return float(np.sqrt(beta / (lam * (alpha - 1.0))))
+        if self._open:
+            raise InvalidOption(f"normal_gamma has alpha = {alpha}; reward_scale=open needs alpha above 1.")
+        return float("inf")
 
     def observe(self, state: int, action: int, reward: float, next_state: int) -> None:
         """Add one transition."""
@@ -188,6 +209,14 @@ class Belief(ABC):
         """Standard deviation of r(s, a) by outcomes seen and by outcomes never seen, in the model last made."""
 
     @abstractmethod
+    def unseen_mass(self) -> Floats:
+        """Probability of the outcomes never seen, in the model last made, (S, A)."""
+
+    @abstractmethod
+    def value_spread(self, values: Floats, discount: float) -> Floats:
+        """Standard deviation of sum P (mu + discount V) under the posterior, (S, A); `values` (S,) are V."""
+
+    @abstractmethod
     def row_variance(self) -> Floats:
         """Sum over s' of Var P(s'|s, a), (S, A)."""
 
@@ -207,7 +236,7 @@ class Belief(ABC):
         """Next states of a pair that were seen, in ascending order, and how often."""
 
 
-def _checked_choice(name: str, value: str) -> bool:
-    if value not in ("fixed", "learned"):
-        raise InvalidOption(f"{name} is '{value}'; choose 'fixed' or 'learned'.")
-    return value == "learned"
+def _checked_choice(name: str, value: str, known: tuple[str, ...] = ("fixed", "learned")) -> bool:
+    if value not in known:
+        raise InvalidOption(f"{name} is '{value}'; choose {' or '.join(repr(word) for word in known)}.")
+    return value != "fixed"

@@ -69,7 +69,7 @@ class ModelBelief(Belief):
         np.add(self.counts, self.eta, out=self.alpha)
 
     def _refresh_rewards(self) -> None:
-        unit, prior = kernels.learn_rewards(
+        unit, prior, spread = kernels.learn_rewards(
             self.given_prior,
             self._units,
             self._unit_pulls,
@@ -77,9 +77,11 @@ class ModelBelief(Belief):
             (self.counts, self.average, self.scatter),
             self._unit_evidence,
             (self.mu, self.shape, self.rate),
+            *(self.totals, self.promise if self._open else 0.0),
         )
         if unit > 0:
             self.noise_unit, self.prior = unit, prior
+            self.promise = spread if self._open else self.promise
 
     def mean_model(self) -> tuple[Floats, Floats]:
         """Posterior mean P (S, A, S) and r (S, A); the arrays are reused by the next call."""
@@ -115,6 +117,18 @@ class ModelBelief(Belief):
         seen, new = np.empty(self.r.shape), np.empty(self.r.shape)
         kernels.reward_spread(self.P, self.counts, self.rate, self.shape, self.prior[1], seen, new)
         return seen, new
+
+    def unseen_mass(self) -> Floats:
+        """Probability of the outcomes never seen, in the model last made."""
+        out = np.empty(self.r.shape)
+        kernels.unseen_mass(self.counts, self.P, out)
+        return out
+
+    def value_spread(self, values: Floats, discount: float) -> Floats:
+        """Standard deviation of sum P (mu + discount V)."""
+        out = np.empty(self.r.shape)
+        kernels.value_spread(self.alpha, self.mu, values, discount, out)
+        return out
 
     def row_variance(self) -> Floats:
         """Sum over s' of Var P(s'|s, a)."""

@@ -73,6 +73,7 @@ class SparseBelief(Belief):
         self.state: Ints = np.zeros(kernels.NUMBERS, np.int64)
         self.state[kernels.JUDGED] = -1
         self._sums = np.zeros(2)
+        self._width = self.given_prior[1]
         self._strength = 0.0
         self._base: Floats = np.empty(0)
         self._excess: Floats = np.empty(0)
@@ -97,7 +98,7 @@ class SparseBelief(Belief):
                 done,
                 *(self.n_states, self.n_actions, self.pool, self.totals.ravel(), self.links, self.marks, self.state),
                 (self._etas, self._eta_evidence),
-                self.prior[1],
+                self.given_prior[1] * min(self.noise_unit**2, 1.0),
                 self._sums,
             )
             if done == steps:
@@ -123,16 +124,18 @@ class SparseBelief(Belief):
         self.links = (self.links[0], following, origin)
 
     def _refresh_rewards(self) -> None:
-        unit, prior = kernels.learn_rewards(
+        unit, prior, spread, self._width = kernels.learn_rewards(
             self.given_prior,
             self.noise_unit,
             self._units,
             self._unit_pulls,
             MEAN_PULL,
             *(self.pool, self.state, self._sums, self._unit_evidence),
+            *(self.totals, self.promise if self._open else 0.0, self._width),
         )
         if unit > 0:
             self.noise_unit, self.prior = unit, prior
+            self.promise = spread if self._open else self.promise
 
     # Models ----------------------------------------------------------------------------------------------------------
 
@@ -192,6 +195,14 @@ class SparseBelief(Belief):
     def reward_spread(self) -> tuple[Floats, Floats]:
         """Standard deviation of r(s, a) by outcomes seen and never seen, in the model last made."""
         return self._pairs(np.sqrt(self._known)), self._pairs(np.sqrt(self._new))
+
+    def unseen_mass(self) -> Floats:
+        """Probability of the outcomes never seen, in the model last made."""
+        return self._pairs((self.n_states - self.pool[1]) * self._base)
+
+    def value_spread(self, values: Floats, discount: float) -> Floats:
+        """Standard deviation of sum P (mu + discount V)."""
+        return np.sqrt(self.local_moments(values, discount)[0])
 
     def row_variance(self) -> Floats:
         """Sum over s' of Var P(s'|s, a)."""
@@ -268,9 +279,10 @@ class SparseBelief(Belief):
             eta=self.given_eta,
             normal_gamma=self.given_prior,
             concentration="learned" if self._etas.size else "fixed",
-            reward_scale="learned" if self._units.size else "fixed",
+            reward_scale="open" if self._open else "learned" if self._units.size else "fixed",
         )
         dense.eta, dense.prior, dense.noise_unit = self.eta, self.prior, self.noise_unit
+        dense.promise = self.promise
         dense._eta_evidence[:] = self._eta_evidence
         dense.totals[:] = self.totals
         for table, column in ((dense.counts, 4), (dense.average, 5), (dense.scatter, 6)):

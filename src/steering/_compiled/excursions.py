@@ -1,0 +1,76 @@
+"""Compiled accounts of excursions: which steps are set aside, what a step outside pays, what one inside costs."""
+
+import math
+
+from steering._compiled._jit import jit
+
+STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT = range(11)
+"""Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c; cost of
+this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and unit of
+losses, as of the beginning of this excursion (no unit: 0)."""
+NUMBERS = 11
+WINDOW = 64.0
+"""Steps of which the average reward outside is taken, at least."""
+
+
+@jit
+def begin(state, n_states, rate):
+    """Set the first excursion."""
+    state[RATE] = rate
+    state[HALF] = WINDOW
+    state[LENGTH] = state[SET_ASIDE] = n_states + 1.0
+    state[BEGINS] = math.ceil((state[SET_ASIDE] / rate) ** 2)
+
+
+@jit
+def due(state):
+    """Whether the next step belongs to an excursion that has not cost too much."""
+    return state[STEPS] >= state[BEGINS] and state[COST] < state[LENGTH]
+
+
+@jit
+def account(state, sums, visits, states, actions, rewards):
+    """Take steps in, one after the other: the result does not depend on how they were batched."""
+    for t in range(states.shape[0]):
+        s, a, r = states[t], actions[t], rewards[t]
+        if state[STEPS] >= state[BEGINS]:
+            if state[STEPS] == state[BEGINS]:
+                _price(state, sums, visits)
+            cost = 1.0
+            if state[UNIT] > 0.0:
+                cost = max(1.0, (state[USUAL] - r) / state[UNIT])
+            state[COST] += cost
+        else:
+            state[EARNED] += r
+            state[OUTSIDE] += 1.0
+            if state[OUTSIDE] >= state[HALF]:
+                state[EARNED] *= 0.5
+                state[OUTSIDE] *= 0.5
+                state[HALF] = max(WINDOW, 0.5 * state[STEPS])
+        sums[s, a] += r
+        visits[s, a] += 1.0
+        state[STEPS] += 1.0
+        if state[STEPS] >= state[BEGINS] + state[LENGTH]:
+            state[LENGTH] *= 2.0
+            state[SET_ASIDE] += state[LENGTH]
+            state[BEGINS] = max(state[STEPS], math.ceil((state[SET_ASIDE] / state[RATE]) ** 2))
+            state[COST] = 0.0
+
+
+@jit
+def _price(state, sums, visits):
+    """Average reward outside, and the unit of what a step can lose."""
+    state[UNIT] = 0.0
+    if state[OUTSIDE] == 0.0:
+        return
+    n, mean, squares = 0.0, 0.0, 0.0
+    for s in range(sums.shape[0]):
+        for a in range(sums.shape[1]):
+            if visits[s, a] > 0.0:
+                x = sums[s, a] / visits[s, a]
+                n += 1.0
+                step = x - mean
+                mean += step / n
+                squares += step * (x - mean)
+    state[USUAL] = state[EARNED] / state[OUTSIDE]
+    state[UNIT] = max(state[USUAL] - mean, 0.1 * math.sqrt(squares / n))

@@ -1,0 +1,74 @@
+"""Excursions: now and then an agent goes where its Stein information is, whatever that pays meanwhile.
+
+Discounted plans give up for ever what looked bad early: a path whose rare outcome came first, a prize behind costs that
+the prior does not think worth paying. Nothing that could matter may be given up for good, so some time is set aside.
+In it a plan is made for information alone: reward 1 for every pair whose row still has more than `UNKNOWN` of the
+information of a row never visited, in the model in force, with a horizon of `REACH` S steps.
+
+The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1) steps and begins when all steps set
+aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
+share of all steps vanishes. One ends early when nothing unknown is left, or when it has cost more than its number of
+steps; a step costs 1, or (g - r) / u where that is more: g is the average reward outside of late and u = g - m, m being
+the mean over all pairs tried (u is at least a tenth of their spread).
+
+Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
+history is where the old one was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steering._compiled import excursions as compiled
+from steering._types import Bools, Floats
+from steering.mdp.simulator import Transitions
+
+UNKNOWN = 0.5
+"""Share of a fresh row's information from which on a row is worth an excursion."""
+REACH = 3.0
+"""Horizon of an excursion's plan, in numbers of states."""
+LONGEST = 300.0
+"""Horizon of an excursion's plan, at most."""
+
+
+class Excursions:
+    """Which steps are set aside, and what they have cost.
+
+    Parameters
+    ----------
+    mask
+        Allowed actions (S, A).
+    rate
+        The factor c, above 0.
+    """
+
+    def __init__(self, mask: Bools, rate: float) -> None:
+        S = mask.shape[0]
+        self.mask = mask
+        self.discount = 1.0 - 1.0 / min(REACH * S, LONGEST)
+        self._pairs = (np.zeros(mask.shape), np.zeros(mask.shape))
+        self._state: Floats = np.zeros(compiled.NUMBERS)
+        compiled.begin(self._state, S, rate)
+
+    def learn(self, transitions: Transitions) -> None:
+        """Take note of steps and their rewards."""
+        states, actions, rewards, _ = transitions
+        compiled.account(self._state, *self._pairs, states, actions, rewards)
+
+    @property
+    def due(self) -> bool:
+        """Whether the next step is set aside, and what was set aside has not been spent."""
+        return bool(compiled.due(self._state))
+
+    def targets(self, information: Floats, fresh: float) -> Floats | None:
+        """Rewards (S, A) of an excursion's plan; None where nothing unknown is left.
+
+        Parameters
+        ----------
+        information
+            Of every row, (S, A).
+        fresh
+            Of a row never visited.
+        """
+        unknown = (information > UNKNOWN * fresh) & self.mask
+        return unknown.astype(np.float64) if unknown.any() else None
