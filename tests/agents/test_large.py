@@ -12,9 +12,10 @@ from steering.errors import NotAvailable, SteeringError, TooLarge
 from steering.mdp import TabularMDP, policy_iteration
 
 EXACT = [
-    "steering",
-    "steering:replan=learned,reward_noise=0",
-    "steering:planning=mean,reference=empirical,replan=learned,reward_noise=0",
+    "steering:replan=every",
+    "steering:reward_noise=0,value_weight=0",
+    "steering:preset=v1",
+    "steering:preset=v1,planning=mean,reference=empirical,replan=learned,reward_noise=0",
     "ids:planning=mean",
     "ids:information=gain,planning=mean,concentration=learned,replan=learned",
     "ube:replan=learned",

@@ -20,7 +20,7 @@ PROMISE = 0.6
 """Spread of rewards never seen, relative to the best mean reward seen."""
 CERTAIN = 4.0
 """Standard errors by which a mean reward lies above the common one, to count as a scale of rewards."""
-PATIENCE_PAIRS = 30.0
+PATIENCE_PAIRS = 60.0
 """Pairs tried that weigh as much as the given spread, where rewards turn out smaller than expected."""
 SPREAD_STEP = 1.1
 """Spreads move in steps of this factor."""

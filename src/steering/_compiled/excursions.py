@@ -73,4 +73,4 @@ def _price(state, sums, visits):
                 mean += step / n
                 squares += step * (x - mean)
     state[USUAL] = state[EARNED] / state[OUTSIDE]
-    state[UNIT] = max(state[USUAL] - mean, 0.1 * math.sqrt(squares / n))
+    state[UNIT] = max(state[USUAL] - mean, math.sqrt(squares / n))

@@ -305,9 +305,7 @@ class ModelBasedAgent(Agent):
         V, Q, self.policy = planning.backward_induction(P, r, problem.mask, problem.horizon, gamma)
         return V[1:], Q
 
-    def repair(
-        self, model: str, bonus: RowBonus | None = None, discount: float | None = None
-    ) -> RepairedPlan | None:
+    def repair(self, model: str, bonus: RowBonus | None = None, discount: float | None = None) -> RepairedPlan | None:
         """The plan in the mean of a sparse belief, made once and kept; call its `update`. None where there is none.
 
         There is none with a dense belief, and in the episodic setting.

@@ -7,9 +7,10 @@ information of a row never visited, in the model in force, with a horizon of `RE
 
 The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1) steps and begins when all steps set
 aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
-share of all steps vanishes. One ends early when nothing unknown is left, or when it has cost more than its number of
-steps; a step costs 1, or (g - r) / u where that is more: g is the average reward outside of late and u = g - m, m being
-the mean over all pairs tried (u is at least a tenth of their spread).
+share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
+what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or (g - r) / u
+where that is more: g is the average reward outside of late and u = g - m, m being the mean over all pairs tried (u is at
+least their standard deviation).
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.
@@ -17,18 +18,22 @@ history is where the old one was.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from steering._compiled import excursions as compiled
 from steering._types import Bools, Floats
 from steering.mdp.simulator import Transitions
 
-UNKNOWN = 0.5
+UNKNOWN = 0.75
 """Share of a fresh row's information from which on a row is worth an excursion."""
 REACH = 3.0
 """Horizon of an excursion's plan, in numbers of states."""
 LONGEST = 300.0
 """Horizon of an excursion's plan, at most."""
+HOPE = 0.3
+"""Pairs that the first excursion's plan must expect to make known; a k-th of that for the k-th."""
 
 
 class Excursions:
@@ -59,6 +64,11 @@ class Excursions:
     def due(self) -> bool:
         """Whether the next step is set aside, and what was set aside has not been spent."""
         return bool(compiled.due(self._state))
+
+    @property
+    def hope(self) -> float:
+        """Pairs that an excursion's plan must expect to make known: HOPE / k for the k-th excursion."""
+        return HOPE / (1.0 + math.log2(float(self._state[compiled.LENGTH]) / (self.mask.shape[0] + 1.0)))
 
     def targets(self, information: Floats, fresh: float) -> Floats | None:
         """Rewards (S, A) of an excursion's plan; None where nothing unknown is left.

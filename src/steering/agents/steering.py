@@ -118,7 +118,7 @@ class SteeringOptions(ModelBasedOptions):
     """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
     unseen: str = "alike"
     """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
-    reward_noise: float = 0.5
+    reward_noise: float = 0.75
     """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
     ratio."""
     far: float = 2.0
@@ -294,9 +294,12 @@ class Steering(ModelBasedAgent):
         targets = self.excursions.targets(self.D, self.information.fresh(belief))
         if targets is None:
             return False
-        self.on_excursion = True
-        self.solve(P, targets, self.excursions.discount if self.problem.horizon is None else None)
-        return True
+        kept = self.policy.copy()
+        found = self.solve(P, targets, self.excursions.discount if self.problem.horizon is None else None)[1]
+        self.on_excursion = bool(found[self.layer, self.state].max() >= self.excursions.hope)
+        if not self.on_excursion:
+            self.policy = kept
+        return self.on_excursion
 
     def _plan_regularised(self) -> None:
         o = self.options

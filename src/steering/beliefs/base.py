@@ -25,7 +25,7 @@ what was seen: tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)), an
 beta_0 / (tau^2 (alpha_0 - 1)), so that rewards of -25 are believed even if the prior expected nothing beyond 2. It never
 falls below the given sigma_0. Apart from it, `promise` says what a reward never seen may be worth to somebody who looks
 for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as pairs
-were tried (with k of them the weight k / (k + 30)) once some reward is better than the common one beyond doubt (four
+were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt (four
 standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for in
 nearly the same way.
 
