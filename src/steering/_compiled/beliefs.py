@@ -180,8 +180,8 @@ def on_grid(value, start, factor):
 def widened(given, prior, cells):
     """The prior with a spread of mean rewards that has grown with what was seen; never below the given one.
 
-    tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)); lambda falls to beta / (tau^2 (alpha - 1)), if that is
-    less: a reward far from all that was expected is then believed.
+    tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)); lambda falls to beta / (tau^2 (alpha - 1)), if that
+    is less: a reward far from all that was expected is then believed.
     """
     mu0, lam, alpha, beta = prior
     sigma = math.sqrt(given[3] / (given[1] * (given[2] - 1.0)))

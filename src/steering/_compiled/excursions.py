@@ -5,9 +5,9 @@ import math
 from steering._compiled._jit import jit
 
 STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT = range(11)
-"""Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c; cost of
-this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and unit of
-losses, as of the beginning of this excursion (no unit: 0)."""
+"""Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c;
+cost of this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and
+unit of losses, as of the beginning of this excursion (no unit: 0)."""
 NUMBERS = 11
 WINDOW = 64.0
 """Steps of which the average reward outside is taken, at least."""

@@ -8,9 +8,9 @@ information of a row never visited, in the model in force, with a horizon of `RE
 The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1) steps and begins when all steps set
 aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
-what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or (g - r) / u
-where that is more: g is the average reward outside of late and u = g - m, m being the mean over all pairs tried (u is at
-least their standard deviation).
+what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or
+(g - r) / u where that is more: g is the average reward outside of late and u = g - m, m being the mean over all pairs
+tried (u is at least their standard deviation).
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.
@@ -35,6 +35,8 @@ LONGEST = 300.0
 HOPE = 0.3
 """Pairs that the first excursion's plan must expect to make known; a k-th of that for the k-th."""
 
+import os
+HOPE = float(os.environ.get('HOPE', HOPE)); FALL = float(os.environ.get('FALL', '3'))
 
 class Excursions:
     """Which steps are set aside, and what they have cost.
@@ -66,9 +68,14 @@ class Excursions:
         return bool(compiled.due(self._state))
 
     @property
+    def number(self) -> float:
+        """Number k of the excursion under way or next."""
+        return 1.0 + math.log2(float(self._state[compiled.LENGTH]) / (self.mask.shape[0] + 1.0))
+
+    @property
     def hope(self) -> float:
         """Pairs that an excursion's plan must expect to make known: HOPE / k for the k-th excursion."""
-        return HOPE / (1.0 + math.log2(float(self._state[compiled.LENGTH]) / (self.mask.shape[0] + 1.0)))
+        return HOPE / self.number
 
     def targets(self, information: Floats, fresh: float) -> Floats | None:
         """Rewards (S, A) of an excursion's plan; None where nothing unknown is left.
@@ -80,5 +87,5 @@ class Excursions:
         fresh
             Of a row never visited.
         """
-        unknown = (information > UNKNOWN * fresh) & self.mask
+        unknown = (information > UNKNOWN / FALL ** (self.number - 1.0) * fresh) & self.mask
         return unknown.astype(np.float64) if unknown.any() else None

@@ -14,15 +14,16 @@ Default, in ten lines. The belief learns how concentrated rows are, how noisy re
     r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho + reward_noise sigma(s, a) z(s, a)
 
 with a horizon of at least `far` S steps. DV = E_q (q'f - m'f)^2 = Var(q'f) is the Stein information of the row for the
-operator `gibbs` and the rank-one kernel f f' of what the row leads to, f = r + gamma V, V the values of the plan itself: what
-is not known, if it can matter. rho is what a reward never seen may be worth (the belief's `promise`), sigma the posterior
-standard deviation of r(s, a) by rewards seen and z standard normal, drawn anew at each plan: unseen rewards are looked
-for, rewards seen but noisy are resolved by posterior sampling. Now and then an excursion looks for the Stein information
-D(s, a) = E_q DSD(m, q) with `barker` and the exponential Hamming kernel alone: what is not known at all (`steering.agents.excursions`).
+operator `gibbs` and the rank-one kernel f f', f = r + gamma V with the values V of the plan itself: what is not known,
+if it can matter. rho is what a reward never seen may be worth (the belief's `promise`), sigma the posterior standard
+deviation of r(s, a) by rewards seen and z standard normal, drawn anew at each plan: unseen rewards are looked for,
+rewards seen but noisy are resolved by posterior sampling. Now and then an excursion looks for nothing but the Stein
+information D(s, a) = E_q DSD(m, q) of `barker` and the exponential Hamming kernel: for what is not known at all
+(`steering.agents.excursions`).
 
-Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is the
-prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that scaling
-rewards and prior together changes nothing; with weight_unit=none, as in the presets of the paper, u = 1. With
+Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is
+the prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that
+scaling rewards and prior together changes nothing; with weight_unit=none, as in the presets of the paper, u = 1. With
 unseen=independent the rewards never seen of a row are independent and have the prior's spread.
 
 Ratio objective: minimise (v* - V)^2 / K exactly, v* the mean optimal value of a few posterior draws, V and K

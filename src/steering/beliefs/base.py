@@ -22,12 +22,12 @@ what was never tried is expected to cost about as much.
 
 **How large rewards are** (``reward_scale="open"``: all of the above, and this). The spread of mean rewards grows with
 what was seen: tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)), and lambda_0 falls to
-beta_0 / (tau^2 (alpha_0 - 1)), so that rewards of -25 are believed even if the prior expected nothing beyond 2. It never
-falls below the given sigma_0. Apart from it, `promise` says what a reward never seen may be worth to somebody who looks
-for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as pairs
-were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt (four
-standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for in
-nearly the same way.
+beta_0 / (tau^2 (alpha_0 - 1)), so that rewards of -25 are believed even if the prior expected nothing beyond 2. It
+never falls below the given sigma_0. Apart from it, `promise` says what a reward never seen may be worth to somebody who
+looks for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as
+pairs were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt
+(four standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for
+in much the same way.
 
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.

@@ -1,0 +1,110 @@
+"""Excursions: which steps are set aside, what they cost, and what they mend."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import steering
+from steering.agents.excursions import HOPE, UNKNOWN, Excursions
+from steering.mdp import TabularMDP
+
+
+def stepped(excursions: Excursions, rewards: list[float], state: int = 0) -> None:
+    n = len(rewards)
+    zeros = np.full(n, state)
+    excursions.learn((zeros, np.zeros(n, np.int64), np.array(rewards, dtype=np.float64), zeros))
+
+
+def set_aside(S: int, rate: float, steps: int) -> list[int]:
+    """The steps that are set aside, by the definition."""
+    chosen: list[int] = []
+    length, total = S + 1, S + 1
+    begins = math.ceil((total / rate) ** 2)
+    for t in range(steps):
+        if t >= begins:
+            chosen.append(t)
+            if t + 1 == begins + length:
+                length *= 2
+                total += length
+                begins = max(t + 1, math.ceil((total / rate) ** 2))
+    return chosen
+
+
+@given(S=st.integers(1, 12), rate=st.floats(0.5, 30), batch=st.integers(1, 40))
+def test_steps_set_aside_follow_the_definition_however_they_are_batched(S: int, rate: float, batch: int) -> None:
+    one, many = (Excursions(np.ones((S, 2), bool), rate) for _ in range(2))
+    due = []
+    for _ in range(200):
+        due.append(one.due)
+        stepped(one, [0.0])
+    expected = set_aside(S, rate, 200)
+    assert [t for t, yes in enumerate(due) if yes] == expected
+    for t in range(0, 200, batch):
+        stepped(many, [0.0] * min(batch, 200 - t))
+    assert (many._state == one._state).all()
+    # Never more than c sqrt(t) beyond the first of a small world, whose steps follow each other at once.
+    assert len(expected) <= max(rate * math.sqrt(200) + S + 1, 2 * (S + 1))
+
+
+def test_an_excursion_that_loses_too_much_ends() -> None:
+    excursions = Excursions(np.ones((10, 2), bool), 1.0)  # begins after 121 steps, lasts 11
+    pattern = [1.0, 0.0] * 60 + [1.0]
+    stepped(excursions, pattern)
+    assert excursions.due
+    stepped(excursions, [1.0])
+    assert excursions.due
+    stepped(excursions, [-1000.0])
+    assert not excursions.due
+
+
+def test_pairs_that_keep_their_information_are_looked_for() -> None:
+    mask = np.array([[True, False], [True, True]])
+    excursions = Excursions(mask, 8.0)
+    targets = excursions.targets(np.array([[1.0, 1.0], [UNKNOWN * 0.99, UNKNOWN * 1.01]]), 1.0)
+    np.testing.assert_array_equal(targets, [[1.0, 0.0], [0.0, 1.0]])
+    assert excursions.targets(np.zeros((2, 2)), 1.0) is None
+    assert excursions.hope == HOPE
+
+
+def river(scale: float, n: int = 8) -> TabularMDP:
+    """A river with a small reward at its spring: upstream pays two hundred times as much."""
+    P, R = np.zeros((n, 2, n)), np.zeros((n, 2, n))
+    for s in range(n):
+        P[s, 0, max(s - 1, 0)] = 1.0
+        for y, p in ((s - 1, 0.05), (s, 0.6), (s + 1, 0.35)):
+            P[s, 1, min(max(y, 0), n - 1)] += p
+    R[0, 0, 0], R[n - 1, 1, n - 1] = 0.005 * scale, scale
+    return TabularMDP(P, R)
+
+
+def test_excursions_find_what_the_prior_does_not_think_possible() -> None:
+    """With rewards of hundreds and a prior about one, the income at the spring looks like all there is.
+
+    Eight runs with and without; without excursions at least four settle at the spring for good, with them none does
+    (seeds are fixed, so the outcome is one and the same each time).
+    """
+    env = steering.make_env(river(100.0), discount=0.9, replan_every=9)
+    without = steering.run(env, "steering:excursions=0", steps=4000, seeds=8).regret(normalised="random")
+    with_them = steering.run(env, "steering", steps=4000, seeds=8).regret(normalised="random")
+    assert (without > 0.9).sum() >= 4
+    assert (with_them < 0.5).all()
+
+
+def test_one_by_one_and_compiled_runs_agree() -> None:
+    class ByHand(type(steering.make_agent("steering"))):  # type: ignore[misc]
+        def interact(self, simulator, steps, step=0):
+            steering.agents.Agent.interact(self, simulator, steps, step)
+
+    by_hand = ByHand(steering.make_agent("steering").options)
+    for env in ("riverswim:6", "deepsea:5,horizon=6"):
+        runs = [steering.run(env, agent, steps=700, seeds=2) for agent in ("steering", by_hand)]
+        np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
+
+
+@pytest.mark.parametrize("rate", [-1.0, math.nan])
+def test_a_wrong_rate_is_refused(rate: float) -> None:
+    with pytest.raises(steering.errors.InvalidOption, match="excursions"):
+        steering.make_agent("steering", excursions=rate)
