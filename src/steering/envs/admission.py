@@ -39,7 +39,7 @@ def admission_control(
     sigma: float = 1.0,
     seed: int = 0,
 ) -> TabularMDP:
-    """Queue with room for n customers: whom to take?
+    """Queue with room for n customers of two kinds, who are taken or refused.
 
     Parameters
     ----------

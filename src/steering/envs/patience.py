@@ -28,7 +28,7 @@ WAIT, CASH = 0, 1
 def growing_prize(
     n: int = 15, *, prize: float = 30.0, lure: float = 0.3, sigma: float = 0.5, seed: int = 0
 ) -> TabularMDP:
-    """Prize of n ages: wait for more of it and risk all, or cash in?
+    """Prize of n ages: wait for more of it and risk all, or cash in.
 
     Parameters
     ----------

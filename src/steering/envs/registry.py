@@ -114,7 +114,8 @@ def _scaled(env: Environment, factor: object) -> Environment:
             f"'{env.name}' can only be stepped, and {REWARD_SCALE} needs a table; estimate one with estimate=N."
         )
     joint = "," if ":" in env.name else ":"
-    name = f"{env.name}{joint}{REWARD_SCALE}={spec.describe_value(scale)}"
+    written = int(scale) if scale.is_integer() else scale
+    name = f"{env.name}{joint}{REWARD_SCALE}={spec.describe_value(written)}"
     return env.replace(name=name, mdp=env.mdp.scaled(scale), make_gym=None)
 
 

@@ -1,10 +1,10 @@
 """Car rental: two places, and cars that are moved overnight to where they will be asked for (Sutton & Barto, ex. 4.2).
 
 State i (n + 1) + j: i and j of up to n cars stand at the two places. Action a moves a - moves cars from the first to
-the second, as far as there are cars and room, for `cost` each. Then Poisson numbers of cars are asked for at each place, 10
-is earned for each that is there, and Poisson numbers come back (what does not fit is sent away). Mean requests and
-returns of the two places are drawn from the seed, uniform on [1, 4]. Rewards are the mean earnings less the cost of
-moving, with noise of standard deviation `sigma`.
+the second, as far as there are cars and room, for `cost` each. Then Poisson numbers of cars are asked for at each
+place, 10 is earned for each that is there, and Poisson numbers come back (what does not fit is sent away). Mean
+requests and returns of the two places are drawn from the seed, uniform on [1, 4]. Rewards are the mean earnings less the
+cost of moving, with noise of standard deviation `sigma`.
 
 Where sources differ: the book has up to 20 cars a place, moves up to 5, discount 0.9 and means 3, 4 (requests), 3, 2
 (returns).
@@ -28,7 +28,7 @@ EARNED = 10.0
 
 
 def car_rental(n: int = 5, *, moves: int = 2, cost: float = 2.0, sigma: float = 1.0, seed: int = 0) -> TabularMDP:
-    """Two car rentals with room for n cars each: how many to move overnight?
+    """Two car rentals with room for n cars each, and cars that are moved overnight.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ REFUSE, ACCEPT = 0, 1
 def offer_selling(
     n: int = 10, *, low: float = 5.0, high: float = 50.0, wait: float = 1.0, sigma: float = 1.0, seed: int = 0
 ) -> TabularMDP:
-    """House with n possible offers: which to accept?
+    """Thing with n possible offers, of which good ones are rare.
 
     Parameters
     ----------
