@@ -3,8 +3,8 @@
 State i (n + 1) + j: i and j of up to n cars stand at the two places. Action a moves a - moves cars from the first to
 the second, as far as there are cars and room, for `cost` each. Then Poisson numbers of cars are asked for at each
 place, 10 is earned for each that is there, and Poisson numbers come back (what does not fit is sent away). Mean
-requests and returns of the two places are drawn from the seed, uniform on [1, 4]. Rewards are the mean earnings less the
-cost of moving, with noise of standard deviation `sigma`.
+requests and returns of the two places are drawn from the seed, uniform on [1, 4]. Rewards are the mean earnings less
+the cost of moving, with noise of standard deviation `sigma`.
 
 Where sources differ: the book has up to 20 cars a place, moves up to 5, discount 0.9 and means 3, 4 (requests), 3, 2
 (returns).
