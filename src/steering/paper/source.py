@@ -125,7 +125,7 @@ class Source:
         return rows["normalised_regret" if normalised else "realised_regret"].to_numpy(dtype=np.float64)
 
     def scores(self, blocks: Blocks, agent: str, last: float) -> tuple[Floats, Floats]:
-        """Regret / (optimal - random policy) of every run: of all of it, and of its last part (at points of the curve)."""
+        """Regret / (optimal - random policy) of every run, and the same of its last part (a share of the steps)."""
         gap = self.results.finals["random_gap"].iloc[self.cells(blocks, agent)].to_numpy(dtype=np.float64)
         steps, heights = self.curves(blocks, agent, normalised=False)
         since = int(np.searchsorted(steps, (1 - last) * steps[-1]))

@@ -1,14 +1,14 @@
 """A task of a study: an environment, or a class of them, with a number of steps, and the scores of agents in it.
 
-The score of a run is regret / (optimal - uniformly random policy): 0 is optimal, 1 as bad as acting at random, and costs
-count as rewards do. A run has failed when it is above 0.5.
+The score of a run is regret / (optimal - uniformly random policy): 0 is optimal, 1 as bad as acting at random, and
+costs count as rewards do. A run has failed when it is above 0.5.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -59,6 +59,10 @@ class Task:
     def seeds(self, first: int, runs: int) -> range:
         """Seeds of every environment, for so many runs in all (at least one each)."""
         return range(first, first + max(1, -(-runs // len(self.environments))))
+
+    def few(self, runs: int) -> Task:
+        """The same task for so few runs: not more environments than that."""
+        return replace(self, environments=self.environments[:runs], runs=runs)
 
     def blocks(self, settings: Iterable[str], seeds: range) -> list[Block]:
         """Some settings in this task, as blocks of a sweep: one for each environment, which has its own rewards."""

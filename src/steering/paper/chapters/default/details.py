@@ -129,9 +129,9 @@ def tasks_text(tasks: pd.DataFrame) -> str:
     """How development and confirmation are kept apart."""
     new = list(dict.fromkeys(tasks[(tasks["stage"] == CONF) & tasks["new"]]["kind"]))
     return (
-        "Everything that was chosen was chosen on the development tasks: our default, and the one setting of every rival "
-        f"(the least mean score). Instances of development have seeds from {DEVELOPMENT_SEED} on, and so have its runs. "
-        "The confirmation has other sizes, instances from seed 0 on, runs 0, 1, 2, ... (tuning in a task: from "
+        "Everything that was chosen was chosen on the development tasks: our default, and the one setting of every "
+        f"rival (the least mean score). Instances of development have seeds from {DEVELOPMENT_SEED} on, and so have its "
+        "runs. The confirmation has other sizes, instances from seed 0 on, runs 0, 1, 2, ... (tuning in a task: from "
         f"{TUNING_SEED} on), and families that development does not have: {', '.join(new)}. Both lists are in the code "
         "(`src/steering/paper/chapters/default/tasks.py`), and were before the confirmation was run."
     )
@@ -175,8 +175,8 @@ def grids(tables: Tables) -> str:
             rows.append([f"`{row.text}`{mark}", number(row.development), percent(row.failed), times])
     table = markdown_table(["setting", "mean over development", "failed", "tasks in which it is the tuned one"], rows)
     return (
-        "The first setting of each rival is the published one. Agents that have to be told the range of rewards are told "
-        f"the true one; ours is not told.\n\n{table}"
+        "The first setting of each rival is the published one. Agents that have to be told the range of rewards are "
+        f"told the true one; ours is not told.\n\n{table}"
     )
 
 
@@ -185,7 +185,7 @@ def files(tables: Tables) -> str:
     study = tables["study"]
     runs = int(study["runs"].sum())
     return (
-        "Beside this page: [every comparison](study.csv), [settings](study_settings.csv), [tasks](study_tasks.csv) and the "
-        f"[ladder](study_ladder.csv); the page is made of these files. They rest on {runs:,} runs (a run counts for each "
-        "comparison that it is in), and on those for choosing settings."
+        "Beside this page: [every comparison](study.csv), [settings](study_settings.csv), [tasks](study_tasks.csv) and "
+        f"the [ladder](study_ladder.csv); the page is made of these files. They rest on {runs:,} runs (a run counts for "
+        "each comparison that it is in), and on those for choosing settings."
     )

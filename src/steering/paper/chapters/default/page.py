@@ -1,4 +1,4 @@
-"""The page of the study, made of its published tables alone: the answer first, then where it is behind, then the rest."""
+"""The page of the study, made of its published tables alone: the answer, where it is behind, then the rest."""
 
 from __future__ import annotations
 
@@ -65,10 +65,11 @@ def sentences(tables: Tables) -> list[str]:
     rival, theirs, common = nearest(conf)
     same = mine[mine["task"].isin(common)]
     first = (
-        f"With one setting and no tuning, `steering` loses {number(same['score'].mean())} of what there is to gain over "
-        f"acting at random (mean over {len(common)} tasks that it was not made on, {mine['runs'].max()} runs each; "
-        f"0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the nearest rival "
-        f"at one setting, `{rival}`, loses {number(theirs['score'].mean())} and {percent(theirs['failed'].mean())} fail."
+        f"With one setting and no tuning, `steering` loses {number(same['score'].mean())} of what there is to gain "
+        f"over acting at random (mean over {len(common)} tasks that it was not made on, {mine['runs'].max()} runs "
+        f"each; 0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the nearest "
+        f"rival at one setting, `{rival}`, loses {number(theirs['score'].mean())} and "
+        f"{percent(theirs['failed'].mean())} fail."
     )
     parts = [f"{_counted(conf[conf['how'] == how])} {text}" for how, text in ((SINGLE, ONE), (TUNED, EACH))]
     second = f"Compared with {conf[conf['how'] == SINGLE]['rival'].nunique()} rivals it is {'; '.join(parts)}."
@@ -98,7 +99,7 @@ WORDS = {"better": "better", "tied": "level", "worse": "worse"}
 
 
 def nearest(conf: pd.DataFrame) -> tuple[str, pd.DataFrame, list[str]]:
-    """Of the rivals that take part in most tasks the one with the least mean at one setting, over their common tasks."""
+    """Of rivals that take part in most tasks the one with the least mean at one setting, over the common tasks."""
     single = conf[conf["how"] == SINGLE]
     counts = single["rival"].value_counts()
     many = single[single["rival"].isin(counts.index[counts >= 0.75 * counts.max()])]

@@ -47,8 +47,8 @@ class Design:
     development: tuple[Task, ...] = DEVELOPMENT
     confirmation: tuple[Task, ...] = CONFIRMATION
     rivals: tuple[Rival, ...] = RIVALS
-    development_runs: int = 10
-    tuning_runs: int = 10
+    development_runs: int = 6
+    tuning_runs: int = 6
     agents: tuple[str, ...] = ()
     ladder: tuple[Task, ...] = ladder.TASKS
 
@@ -57,9 +57,9 @@ class Design:
         found = {(OURS, MINE): OURS, **{(text, PUBLISHED): text for text in self.agents}}
         return found if task.large else {**found, **{(name, CONTROL): text for name, text in controls().items()}}
 
-    def tuning(self, task: Task) -> range:
-        """Seeds on which settings are tuned in a confirmation task."""
-        return task.seeds(TUNING_SEED, self.tuning_runs // 3 if task.large else self.tuning_runs)
+    def tuning(self, task: Task) -> Task:
+        """A confirmation task as settings are tuned in it; where runs take long there are fewer."""
+        return task.few(max(1, self.tuning_runs // 2) if task.large else self.tuning_runs)
 
 
 def design(wish: Wish) -> Design:
@@ -111,14 +111,19 @@ def development_blocks(made: Design) -> list[Block]:
     """Grids on the development tasks, ours and its controls there with all runs."""
     found = []
     for task in made.development:
-        found += task.blocks(_grid(made, task), task.seeds(DEVELOPMENT_SEED, made.development_runs))
+        few = task.few(made.development_runs)
+        found += few.blocks(_grid(made, task), few.seeds(DEVELOPMENT_SEED, few.runs))
         found += task.blocks(made.ours(task).values(), task.seeds(DEVELOPMENT_SEED, task.runs))
     return found
 
 
 def tuning_blocks(made: Design) -> list[Block]:
     """Grids on the confirmation tasks, on runs that are not those of the comparison."""
-    return [one for task in made.confirmation for one in task.blocks(_grid(made, task), made.tuning(task))]
+    return [
+        one
+        for task in map(made.tuning, made.confirmation)
+        for one in task.blocks(_grid(made, task), task.seeds(TUNING_SEED, task.runs))
+    ]
 
 
 Single = dict[str, str]
@@ -157,9 +162,10 @@ def development_table(made: Design, source: Source) -> pd.DataFrame:
     """Every setting in every development task."""
     frames = []
     for task in made.development:
+        few = task.few(made.development_runs)
         for rival in rivals_of(task, made.rivals):
-            seeds = task.seeds(DEVELOPMENT_SEED, made.development_runs)
-            frames += [_rows(source, DEV, task, (rival.name, GRID), text, seeds) for text in rival.settings]
+            seeds = few.seeds(DEVELOPMENT_SEED, few.runs)
+            frames += [_rows(source, DEV, few, (rival.name, GRID), text, seeds) for text in rival.settings]
         for who, text in made.ours(task).items():
             frames.append(_rows(source, DEV, task, who, text, task.seeds(DEVELOPMENT_SEED, task.runs)))
     return pd.concat(frames, ignore_index=True)
@@ -178,8 +184,8 @@ def single_settings(made: Design, developed: pd.DataFrame) -> Single:
 def tuned_settings(made: Design, source: Source) -> Tuned:
     """The setting of every rival with the least mean score in each confirmation task, on the tuning runs."""
     found: Tuned = {}
-    for task in made.confirmation:
-        seeds = made.tuning(task)
+    for task in map(made.tuning, made.confirmation):
+        seeds = task.seeds(TUNING_SEED, task.runs)
         for rival in rivals_of(task, made.rivals):
             means = [float(task.scores(source, text, seeds)["score"].mean()) for text in rival.settings]
             found[task.name, rival.name] = _best(rival.settings, means)

@@ -119,7 +119,7 @@ def _judged(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def settings(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
-    """Every setting with its number (0 is the published one), its mean over the development tasks, and the one chosen."""
+    """Every setting with its number (0 is the published one), its mean over development, and whether it is chosen."""
     developed = runs[runs["stage"] == DEV]
     by_task = developed.groupby(["rival", "setting", "task"], sort=False)["score"].mean()
     means = by_task.groupby(["rival", "setting"], sort=False).mean()
@@ -141,7 +141,7 @@ def settings(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
 
 
 def tasks(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
-    """What the tasks are: stage, task, kind, environment, instances, steps, prior, and whether the kind is a new one."""
+    """What the tasks are: stage, task, kind, environment, instances, steps, prior, whether the kind is new."""
     rows = []
     for stage, chosen in ((DEV, made.development), (CONF, made.confirmation)):
         for task in chosen:
