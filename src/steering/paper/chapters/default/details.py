@@ -130,10 +130,10 @@ def tasks_text(tasks: pd.DataFrame) -> str:
     new = list(dict.fromkeys(tasks[(tasks["stage"] == CONF) & tasks["new"]]["kind"]))
     return (
         "Everything that was chosen was chosen on the development tasks: our default, and the one setting of every "
-        f"rival (the least mean score). Instances of development have seeds from {DEVELOPMENT_SEED} on, and so have its "
-        "runs. The confirmation has other sizes, instances from seed 0 on, runs 0, 1, 2, ... (tuning in a task: from "
-        f"{TUNING_SEED} on), and families that development does not have: {', '.join(new)}. Both lists are in the code "
-        "(`src/steering/paper/chapters/default/tasks.py`), and were before the confirmation was run."
+        f"rival (the least mean score). Instances of development have seeds from {DEVELOPMENT_SEED} on, and so have "
+        "its runs. The confirmation has other sizes, instances from seed 0 on, runs 0, 1, 2, ... (tuning in a task: "
+        f"from {TUNING_SEED} on), and families that development does not have: {', '.join(new)}. Both lists are in the "
+        "code (`src/steering/paper/chapters/default/tasks.py`), and were before the confirmation was run."
     )
 
 
@@ -186,6 +186,6 @@ def files(tables: Tables) -> str:
     runs = int(study["runs"].sum())
     return (
         "Beside this page: [every comparison](study.csv), [settings](study_settings.csv), [tasks](study_tasks.csv) and "
-        f"the [ladder](study_ladder.csv); the page is made of these files. They rest on {runs:,} runs (a run counts for "
-        "each comparison that it is in), and on those for choosing settings."
+        f"the [ladder](study_ladder.csv); the page is made of these files. They rest on {runs:,} runs (a run counts "
+        "for each comparison that it is in), and on those for choosing settings."
     )

@@ -67,20 +67,20 @@ def sentences(tables: Tables) -> list[str]:
     first = (
         f"With one setting and no tuning, `steering` loses {number(same['score'].mean())} of what there is to gain "
         f"over acting at random (mean over {len(common)} tasks that it was not made on, {mine['runs'].max()} runs "
-        f"each; 0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the nearest "
-        f"rival at one setting, `{rival}`, loses {number(theirs['score'].mean())} and "
+        f"each; 0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the "
+        f"nearest rival at one setting, `{rival}`, loses {number(theirs['score'].mean())} and "
         f"{percent(theirs['failed'].mean())} fail."
     )
     parts = [f"{_counted(conf[conf['how'] == how])} {text}" for how, text in ((SINGLE, ONE), (TUNED, EACH))]
     second = f"Compared with {conf[conf['how'] == SINGLE]['rival'].nunique()} rivals it is {'; '.join(parts)}."
-    worse = conf[conf["how"].isin(MODES) & (conf["verdict"] == "worse")]
+    worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
     if worse.empty:
         return [first, second, "It is behind none of them in any task."]
     last = record(worse.loc[worse["difference"].idxmin()])
     names = ", ".join(dict.fromkeys(worse["task"]))
     third = (
         f"It is behind somebody in {worse['task'].nunique()} of {len(mine)} tasks ({names}), by at most "
-        f"{number(-last['difference'])} (`{last['rival']}`, {last['how']}, in {last['task']})."
+        f"{number(-last['difference'])} (`{last['rival']}`, {MODES[last['how']]}, in {last['task']})."
     )
     return [first, second, third]
 
@@ -113,12 +113,12 @@ def nearest(conf: pd.DataFrame) -> tuple[str, pd.DataFrame, list[str]]:
 
 def verdict_table(study: pd.DataFrame) -> str:
     """For every rival: in how many tasks ours is better / tied / worse, as published, at one setting, tuned."""
-    conf = study[(study["stage"] == CONF) & study["how"].isin(MODES)]
+    conf = study[(study["stage"] == CONF) & study["how"].isin(list(MODES))]
     rows = []
     for rival, part in conf.groupby("rival", sort=False):
         rows.append([f"`{rival}`", part["task"].nunique(), *(_three(part[part["how"] == how]) for how in MODES)])
     rows.append(["**all**", conf["task"].nunique(), *(f"**{_three(conf[conf['how'] == how])}**" for how in MODES)])
-    heads = [f"{how}: better / tied / worse" for how in MODES]
+    heads = [f"{label}: better / tied / worse" for label in MODES.values()]
     return markdown_table(["rival", "tasks", *heads], rows)
 
 
@@ -130,7 +130,7 @@ def _three(part: pd.DataFrame) -> str:
 
 def rule(study: pd.DataFrame) -> str:
     """What the words mean, and what they would be without the correction."""
-    conf = study[(study["stage"] == CONF) & study["how"].isin(MODES)]
+    conf = study[(study["stage"] == CONF) & study["how"].isin(list(MODES))]
     alone = conf["alone"].value_counts()
     return (
         "*Better* and *worse*: the mean difference of scores of paired runs is at least 0.005, and its p-value by the "
@@ -145,7 +145,7 @@ def behind(tables: Tables) -> str:
     """Every comparison in which ours is worse, with what the runs say about why."""
     study = tables["study"]
     conf = study[(study["stage"] == CONF)]
-    worse = conf[conf["how"].isin(MODES) & (conf["verdict"] == "worse")]
+    worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
     if worse.empty:
         return "Nowhere, against any rival in any of the three ways."
     mine = {row["task"]: row for row in map(record, (one for _, one in conf[conf["how"] == MINE].iterrows()))}
@@ -156,7 +156,7 @@ def behind(tables: Tables) -> str:
         gap = f"{one['difference']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         setting = f"`{texts[one['rival'], one['setting']]}`"
         scores = [f"{number(row['score'])} ({percent(row['failed'])})" for row in (ours, one)]
-        rows.append([one["task"], setting, one["how"], *scores, gap, why(ours, one)])
+        rows.append([one["task"], setting, MODES[one["how"]], *scores, gap, why(ours, one)])
     heads = [
         "task",
         "than",

@@ -27,8 +27,9 @@ from steering.paper.source import Source
 from steering.paper.task import Task
 
 DEV, CONF, LADDER = "development", "confirmation", "ladder"
-PUBLISHED, SINGLE, TUNED, CONTROL, MINE = "as published", "one setting", "tuned in the task", "control", "ours"
-MODES = (PUBLISHED, SINGLE, TUNED)
+PUBLISHED, SINGLE, TUNED, CONTROL, MINE = "published", "single", "tuned", "control", "ours"
+MODES = {PUBLISHED: "as published", SINGLE: "at one setting", TUNED: "tuned in the task"}
+"""Ways in which a rival takes part."""
 GRID = "grid"
 
 
