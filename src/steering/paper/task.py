@@ -40,7 +40,7 @@ class Task:
     slow
         Whether rivals that take long for a run take part.
     large
-        Whether there are hundreds of states, so that only some rivals and no controls take part.
+        Whether runs take so long (many states) that only some rivals and no controls take part.
     prior
         Options that every agent with such a prior gets, such as eta.
     runs

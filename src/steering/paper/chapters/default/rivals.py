@@ -18,7 +18,7 @@ from steering.paper.task import Task
 
 OURS = "steering"
 LARGE = ("q_learning", "ids")
-"""Rivals that take part where there are hundreds of states: the others need many seconds for a run, or dense tables."""
+"""Rivals that take part in large worlds: the others need many seconds for a run, or dense tables."""
 PRIORS = "concentration=learned,reward_scale=learned"
 """Learned priors, as ours has."""
 BOTH = f"{PRIORS},replan=learned"
@@ -43,7 +43,7 @@ RIVALS = (
     _rival("bayesian_q", "normal_gamma=(0,1,3,3)", "normal_gamma=(0,0.25,3,3)"),
     _rival("ube", "zeta=0.01", f"zeta=0.1,{PRIORS}", f"zeta=0.01,{BOTH}"),
     _rival("mm", "zeta=0.1", f"zeta=0.5,{PRIORS}", f"zeta=0.5,{BOTH}"),
-    _rival("psrl", PRIORS, "replan=learned", BOTH),
+    _rival("psrl", PRIORS, f"replan=tsde,{PRIORS}", BOTH),
     _rival(
         "ids",
         "planning=mean",

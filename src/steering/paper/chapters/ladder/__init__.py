@@ -57,13 +57,12 @@ def rungs() -> list[tuple[str, str]]:
 
 
 TASKS = (
-    Task("DeepSea 8", "DeepSea", ("deepsea:8",)),
-    Task("DeepSea 15", "DeepSea", ("deepsea:15",)),
-    Task("WideNarrow 1,12", "WideNarrow", ("widenarrow:1,12",)),
-    Task("RiverSwim 6", "RiverSwim", ("riverswim:6",)),
-    Task("PriorMDP 4x2", "PriorMDP", tuple(f"priormdp:4,2,seed={seed}" for seed in range(10))),
-    Task("lock 6,5", "lock", tuple(f"lock:6,5,slip=0.1,lure=0.05,seed={seed}" for seed in range(10))),
-    Task("maintenance 8", "maintenance", tuple(f"maintenance:8,seed={seed}" for seed in range(10))),
+    Task("DeepSea 8", "DeepSea", ("deepsea:8",), steps=2000),
+    Task("DeepSea 15", "DeepSea", ("deepsea:15",), steps=3000),
+    Task("RiverSwim 6", "RiverSwim", ("riverswim:6",), steps=2000),
+    Task("PriorMDP 4x2", "PriorMDP", tuple(f"priormdp:4,2,seed={seed}" for seed in range(10)), steps=2000),
+    Task("lock 4,4", "lock", tuple(f"lock:4,4,slip=0.1,lure=0.05,seed={seed}" for seed in range(10)), steps=2000),
+    Task("maintenance 8", "maintenance", tuple(f"maintenance:8,seed={seed}" for seed in range(10)), steps=2000),
 )
 
 
