@@ -22,7 +22,12 @@ LADDER_TEXT = (
 
 def with_labels(study: pd.DataFrame) -> pd.DataFrame:
     """The published table with empty words where a file has nothing."""
-    return study.assign(**{name: study[name].fillna("") for name in ("verdict", "alone")})
+    return study.assign(**{name: words(study[name]) for name in ("verdict", "alone")})
+
+
+def words(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of words, empty where a file has nothing."""
+    return column.astype(object).where(column.notna(), "")
 
 
 def record(row: pd.Series[Any]) -> dict[str, Any]:
@@ -140,7 +145,7 @@ def tasks_text(tasks: pd.DataFrame) -> str:
 def task_lists(tasks: pd.DataFrame) -> str:
     """Both lists of tasks."""
     rows = []
-    for row in tasks.fillna({"prior": ""}).itertuples():
+    for row in tasks.assign(prior=words(tasks["prior"])).itertuples():
         text = f"`{row.environment}`" + (f" and {row.instances - 1} more seeds" if row.instances > 1 else "")
         prior = f"; prior {row.prior}" if row.prior else ""
         rows.append([row.stage, row.task, text + prior, f"{row.steps:,}"])
