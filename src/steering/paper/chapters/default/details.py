@@ -30,9 +30,9 @@ def words(column: pd.Series[Any]) -> pd.Series[Any]:
     return column.astype(object).where(column.notna(), "")
 
 
-def record(row: pd.Series[Any]) -> dict[str, Any]:
-    """A row as a dictionary."""
-    return {str(key): value for key, value in row.items()}
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dictionaries."""
+    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 
 def number(value: float) -> str:
@@ -58,11 +58,11 @@ def score_text() -> str:
 def score_table(tables: Tables) -> str:
     """For every task: ours with its interval, the nearest rival at one setting and tuned."""
     study, tasks = tables["study"], tables["study_tasks"]
-    new = {row.task for row in tasks.itertuples() if row.stage == CONF and row.new}
+    new = {row["task"] for row in records(tasks) if row["stage"] == CONF and row["new"]}
     conf = study[study["stage"] == CONF]
     rows = []
     for task, part in conf.groupby("task", sort=False):
-        mine = record(part[part["how"] == MINE].iloc[0])
+        mine = records(part[part["how"] == MINE])[0]
         ends = f" ({number(mine['low'])} to {number(mine['high'])})" if mine["low"] == mine["low"] else ""
         shown = [f"{task}{' *' if task in new else ''}", f"**{number(mine['score'])}**{ends}", percent(mine["failed"])]
         shown += [_nearest(part[part["how"] == how]) for how in (SINGLE, TUNED)]
@@ -74,7 +74,7 @@ def score_table(tables: Tables) -> str:
 def _nearest(part: pd.DataFrame) -> str:
     if part.empty:
         return "–"
-    one = record(part.loc[part["score"].idxmin()])
+    one = min(records(part), key=lambda row: row["score"])
     return f"`{one['rival']}` {number(one['score'])} ({percent(one['failed'])}) {MARKS.get(one['verdict'], '')}"
 
 
@@ -86,7 +86,7 @@ def controls(tables: Tables) -> str:
     if changed.empty:
         return "There are no controls."
     mine = conf[conf["how"] == MINE].set_index("task")
-    texts = {row.rival: row.text for row in tables["study_settings"].itertuples()}
+    texts = {row["rival"]: row["text"] for row in records(tables["study_settings"])}
     rows = []
     for name, part in changed.groupby("rival", sort=False):
         counts = part["verdict"].value_counts()
@@ -94,9 +94,9 @@ def controls(tables: Tables) -> str:
         means = f"{number(same['score'].mean())} / {number(part['score'].mean())}"
         failed = f"{percent(same['failed'].mean())} / {percent(part['failed'].mean())}"
         hurt = part[part["verdict"] == "better"].sort_values("difference", ascending=False)
-        named = ", ".join(f"{row.task} (+{row.difference:.3f})" for row in hurt.itertuples())
+        named = ", ".join(f"{row['task']} (+{row['difference']:.3f})" for row in records(hurt))
         three = [str(counts.get(word, 0)) for word in ("better", "tied", "worse")]
-        rows.append([name, f"`{texts[name]}`", means, failed, " / ".join(three), named or "–"])
+        rows.append([name, f"`{texts[str(name)]}`", means, failed, " / ".join(three), named or "–"])
     heads = [
         "changed",
         "text",
@@ -145,10 +145,10 @@ def tasks_text(tasks: pd.DataFrame) -> str:
 def task_lists(tasks: pd.DataFrame) -> str:
     """Both lists of tasks."""
     rows = []
-    for row in tasks.assign(prior=words(tasks["prior"])).itertuples():
-        text = f"`{row.environment}`" + (f" and {row.instances - 1} more seeds" if row.instances > 1 else "")
-        prior = f"; prior {row.prior}" if row.prior else ""
-        rows.append([row.stage, row.task, text + prior, f"{row.steps:,}"])
+    for row in records(tasks.assign(prior=words(tasks["prior"]))):
+        more = f" and {row['instances'] - 1} more seeds" if row["instances"] > 1 else ""
+        prior = f"; prior {row['prior']}" if row["prior"] else ""
+        rows.append([row["stage"], row["task"], f"`{row['environment']}`{more}{prior}", f"{row['steps']:,}"])
     return markdown_table(["stage", "task", "environment", "steps"], rows)
 
 
@@ -157,8 +157,8 @@ def development(tables: Tables) -> str:
     study = tables["study"]
     mine = study[(study["stage"] == DEV) & (study["how"] == MINE)]
     rows = [
-        [row.task, f"{number(row.score)} ({number(row.low)} to {number(row.high)})", percent(row.failed)]
-        for row in mine.itertuples()
+        [row["task"], f"{number(row['score'])} ({number(row['low'])} to {number(row['high'])})", percent(row["failed"])]
+        for row in records(mine)
     ]
     table = markdown_table(["development task", "ours, 95 % interval", "failed"], rows)
     named = mine[mine["task"].isin(THIRTEEN)]
@@ -173,11 +173,11 @@ def grids(tables: Tables) -> str:
     tuned = study[study["how"] == TUNED].groupby(["rival", "setting"]).size()
     others = set(study[study["how"].isin((MINE, CONTROL))]["rival"])
     rows = []
-    for row in settings.itertuples():
-        if row.rival not in others:
-            mark = " (one setting)" if row.single else ""
-            times = int(tuned.get((row.rival, row.setting), 0))
-            rows.append([f"`{row.text}`{mark}", number(row.development), percent(row.failed), times])
+    for row in records(settings):
+        if row["rival"] not in others:
+            mark = " (one setting)" if row["single"] else ""
+            times = int(tuned.get((row["rival"], row["setting"]), 0))
+            rows.append([f"`{row['text']}`{mark}", number(row["development"]), percent(row["failed"]), times])
     table = markdown_table(["setting", "mean over development", "failed", "tasks in which it is the tuned one"], rows)
     return (
         "The first setting of each rival is the published one. Agents that have to be told the range of rewards are "

@@ -6,7 +6,7 @@ import pandas as pd
 
 from steering.paper.chapters import ladder
 from steering.paper.chapters.default import details
-from steering.paper.chapters.default.details import number, percent, record, with_labels
+from steering.paper.chapters.default.details import number, percent, records, with_labels
 from steering.paper.chapters.default.stages import CONF, DEV, MINE, MODES, SINGLE, TUNED
 from steering.paper.report.text import markdown_table
 from steering.paper.rule import STANDINGS
@@ -76,7 +76,7 @@ def sentences(tables: Tables) -> list[str]:
     worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
     if worse.empty:
         return [first, second, "It is behind none of them in any task."]
-    last = record(worse.loc[worse["difference"].idxmin()])
+    last = min(records(worse), key=lambda row: row["difference"])
     names = ", ".join(dict.fromkeys(worse["task"]))
     third = (
         f"It is behind somebody in {worse['task'].nunique()} of {len(mine)} tasks ({names}), by at most "
@@ -148,10 +148,10 @@ def behind(tables: Tables) -> str:
     worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
     if worse.empty:
         return "Nowhere, against any rival in any of the three ways."
-    mine = {row["task"]: row for row in map(record, (one for _, one in conf[conf["how"] == MINE].iterrows()))}
-    texts = {(row.rival, row.setting): row.text for row in tables["study_settings"].itertuples()}
+    mine = {row["task"]: row for row in records(conf[conf["how"] == MINE])}
+    texts = {(row["rival"], row["setting"]): row["text"] for row in records(tables["study_settings"])}
     rows = []
-    for one in map(record, (row for _, row in worse.sort_values("difference").iterrows())):
+    for one in records(worse.sort_values("difference", kind="stable")):
         ours = mine[one["task"]]
         gap = f"{one['difference']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         setting = f"`{texts[one['rival'], one['setting']]}`"
@@ -188,8 +188,8 @@ def summary(tables: Tables) -> list[str]:
     chosen = tables["study_settings"]
     mine = study[(study["stage"] == DEV) & (study["how"] == MINE)]
     best = [
-        f"{row.rival}: {row.text} ({row.development:.3f})"
-        for row in chosen[chosen["single"]].itertuples()
-        if row.rival not in set(study["rival"])
+        f"{row['rival']}: {row['text']} ({row['development']:.3f})"
+        for row in records(chosen[chosen["single"]])
+        if row["rival"] not in set(study["rival"])
     ]
     return [f"ours over {len(mine)} development tasks: {mine['score'].mean():.3f}", "one setting of each rival:", *best]

@@ -156,7 +156,7 @@ def confirmation_blocks(made: Design, single: Single, tuned: Tuned) -> list[Bloc
 def _rows(source: Source, stage: str, task: Task, who: tuple[str, str], setting: str, seeds: range) -> pd.DataFrame:
     known = {"stage": stage, "task": task.name, "rival": who[0], "how": who[1], "setting": setting}
     frame = task.scores(source, setting, seeds)
-    return pd.DataFrame({**known, **{column: frame[column] for column in frame}})
+    return frame.assign(**known)[[*known, *frame]]
 
 
 def development_table(made: Design, source: Source) -> pd.DataFrame:

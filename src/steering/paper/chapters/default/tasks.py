@@ -75,7 +75,7 @@ CONFIRMATION = (
     _conf("PriorMDP 12x3", "PriorMDP", "priormdp:12,3", drawn=True),
     _conf("Garnet 30x4", "Garnet", "garnet:30,4,2,sigma=0.1", drawn=True),
     _conf("maze 5", "maze", "maze:5", drawn=True),
-    _conf("maze 30", "maze", "maze:30,seed=0", steps=15_000, large=True),
+    _conf("maze 30", "maze", "maze:30,seed=0", steps=20_000, large=True),
     _conf("lava maze 5", "lava maze", f"maze:5,{LAVA}", drawn=True),
     _conf("lock 5,4", "lock", "lock:5,4,slip=0.2,lure=0.02", drawn=True),
     _conf("cost Garnet 15x4", "cost Garnet", f"garnet:15,4,4,{COSTS}", drawn=True),

@@ -25,6 +25,7 @@ import pandas as pd
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.paper.chapters import ladder
+from steering.paper.chapters.default.details import records
 from steering.paper.chapters.default.rivals import OURS
 from steering.paper.chapters.default.stages import CONF, DEV, GRID, LADDER, MINE, Design, single_settings
 from steering.paper.chapters.default.tasks import new_kinds
@@ -55,7 +56,7 @@ def scores(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
     ours low and high are the ends of the 95 % interval of the score, for others of the difference; p (adjusted),
     verdict, alone.
     """
-    number = {(row.rival, row.text): row.setting for row in settings(runs, made).itertuples()}
+    number = {(row["rival"], row["text"]): row["setting"] for row in records(settings(runs, made))}
     rows = []
     kept = runs[(runs["stage"] != LADDER) & (runs["how"] != GRID)]
     for (stage, task), part in kept.groupby(["stage", "task"], sort=False):
@@ -64,7 +65,7 @@ def scores(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
             raise InvalidOption(f"task '{task}' has no runs of '{OURS}', so nothing can be compared with it.")
         for (rival, how), theirs in part.groupby(["rival", "how"], sort=False):
             known = {"stage": stage, "task": task, "rival": rival, "how": how}
-            known["setting"] = number[rival, theirs["setting"].iloc[0]]
+            known["setting"] = number[str(rival), str(theirs["setting"].iloc[0])]
             rows.append({**known, **_summary(theirs), **(_own(mine) if how == MINE else _pair(mine, theirs))})
     table = pd.DataFrame(rows)
     return _judged(table)
@@ -131,13 +132,12 @@ def settings(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
             chosen = single[rival.name] == text
             rows.append({"rival": rival.name, "setting": number, "text": text, "single": chosen})
     known = dict.fromkeys((row["rival"], row["text"]) for row in rows)
-    for (rival, text), _ in means.items():
-        if (rival, text) not in known:
-            rows.append({"rival": rival, "setting": 0, "text": text, "single": True})
-    for row in rows:
-        key = row["rival"], row["text"]
-        row |= {"development": float(means[key]), "failed": float(failed[key])}
-    return pd.DataFrame(rows)
+    for row in records(developed[["rival", "setting"]].drop_duplicates()):
+        if (row["rival"], row["setting"]) not in known:
+            rows.append({"rival": row["rival"], "setting": 0, "text": row["setting"], "single": True})
+    table = pd.DataFrame(rows)
+    keys = pd.MultiIndex.from_frame(table[["rival", "text"]])
+    return table.assign(development=means.loc[keys].to_numpy(), failed=failed.loc[keys].to_numpy())
 
 
 def tasks(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
