@@ -26,6 +26,7 @@ from steering.paper.scale import Block
 from steering.paper.source import Source, Watch, run_blocks
 from steering.paper.tables import Tables, csv, read_csv
 from steering.runs.drawing import save_figure
+from steering.runs.tables import count
 from steering.sweeps.estimate import estimate_seconds
 from steering.sweeps.sweep_file import read_sweep
 
@@ -75,14 +76,15 @@ def run_study(
     workers, watch
         As for `steering.sweep`.
     say
-        Called with a line about what is to come.
+        Called with an estimate of the time before anything is run (not with `smoke`).
     """
     study = contents.study(name)
     if stage and stage not in study.stages:
         raise unknown_name(f"stage of the study '{name}'", stage, study.stages)
     wish = Wish(smoke, stage, tuple(describe_agent(make_agent(text)) for text in agents))
     directory = Path(out)
-    say(_estimate(study.blocks(wish), workers))
+    if not smoke:
+        say(_estimate(study.blocks(wish), workers))
 
     def run(title: str, blocks: Sequence[Block], folder: str) -> Source:
         return run_blocks(title, blocks, directory / folder, workers=workers, watch=watch)[0]
@@ -109,4 +111,4 @@ def _estimate(blocks: Sequence[Block], workers: int | None) -> str:
     cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
     seconds, _ = estimate_seconds(plan, range(len(plan)))
     minutes = seconds / cores / 60
-    return f"{len(plan):,} runs, about {minutes:.0f} minutes on {cores} cores without those that are there already."
+    return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {count(cores, 'core')}."
