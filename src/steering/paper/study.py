@@ -111,4 +111,4 @@ def _estimate(blocks: Sequence[Block], workers: int | None) -> str:
     cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
     seconds, _ = estimate_seconds(plan, range(len(plan)))
     minutes = seconds / cores / 60
-    return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {count(cores, 'core')}."
+    return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {count(cores, 'core')} as busy as now."
