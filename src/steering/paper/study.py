@@ -111,4 +111,5 @@ def _estimate(blocks: Sequence[Block], workers: int | None) -> str:
     cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
     seconds, _ = estimate_seconds(plan, range(len(plan)))
     minutes = seconds / cores / 60
-    return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {count(cores, 'core')} as busy as now."
+    where = f"{count(cores, 'core')} as busy as now"
+    return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {where}."
