@@ -97,7 +97,7 @@ def test_the_page_begins_with_the_answer(smoke) -> None:
 def test_scores_are_regret_over_what_is_to_gain(smoke) -> None:
     directory, _ = smoke
     table = read_csv(directory / "study_runs.csv")
-    mine = table[(table["task"] == "chain 5") & (table["how"] == "ours")].set_index("seed")["score"]
+    mine = table[(table["task"] == "RiverSwim 12") & (table["how"] == "ours")].set_index("seed")["score"]
     raw = load(directory / "confirmation").finals
     raw = raw[(raw["environment"] == "chain:5") & (raw["agent"] == "steering")].set_index("seed")
     pd.testing.assert_series_equal(mine, raw["score"], check_names=False, check_index_type=False)
@@ -118,7 +118,7 @@ def test_the_best_settings_are_chosen_on_runs_of_their_own(smoke) -> None:
     assert set(tuned["seed"]) == {100, 101}
     part = tuned[tuned["environment"] == "chain:5"].assign(name=lambda table: table["agent"].str.partition(":")[0])
     best = part.groupby(["name", "agent"])["score"].mean()["psrl"].idxmin()
-    row = runs[(runs["task"] == "chain 5") & (runs["rival"] == "psrl") & (runs["how"] == "tuned")]
+    row = runs[(runs["task"] == "RiverSwim 12") & (runs["rival"] == "psrl") & (runs["how"] == "tuned")]
     assert set(row["setting"]) == {best}
 
 
@@ -147,7 +147,7 @@ def test_agents_of_ones_own_take_part(tmp_path: Path, capsys: pytest.CaptureFixt
     assert stop.value.code in (0, None)
     found = json.loads(capsys.readouterr().out)
     rows = [row for row in found["tables"]["study"] if row["rival"] in ("stands_still", "psrl:eta=0.5")]
-    assert {row["task"] for row in rows if row["stage"] == "confirmation"} == {"chain 5", "selling 10"}
+    assert {row["task"] for row in rows if row["stage"] == "confirmation"} == {"RiverSwim 12", "maintenance 12"}
     assert "| `stands_still` | 2 |" in (tmp_path / "s" / "study.md").read_text(encoding="utf-8")
 
 

@@ -35,8 +35,6 @@ LONGEST = 300.0
 HOPE = 0.3
 """Pairs that the first excursion's plan must expect to make known; a k-th of that for the k-th."""
 
-import os
-HOPE = float(os.environ.get('HOPE', HOPE)); FALL = float(os.environ.get('FALL', '3'))
 
 class Excursions:
     """Which steps are set aside, and what they have cost.
@@ -87,5 +85,5 @@ class Excursions:
         fresh
             Of a row never visited.
         """
-        unknown = (information > UNKNOWN / FALL ** (self.number - 1.0) * fresh) & self.mask
+        unknown = (information > UNKNOWN * fresh) & self.mask
         return unknown.astype(np.float64) if unknown.any() else None

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from steering.agents import make_agent
-from steering.agents.steering import SteeringOptions
 from steering.paper.task import Task
 
 OURS = "steering"
@@ -73,11 +72,14 @@ RIVALS = (
 )
 
 CONTROLS: dict[str, str] = {
-    "no Stein information": "steering:info_weight=0",
+    "no Stein information": "steering:value_weight=0,excursions=0",
+    "no information about value": "steering:value_weight=0",
+    "no excursions": "steering:excursions=0",
     "gibbs for barker": "steering:operator=gibbs",
     "fixed priors": "steering:concentration=fixed,reward_scale=fixed",
     "schedule every": "steering:replan=every",
-    **({"the default before": "steering:preset=v1"} if "v1" in SteeringOptions.presets else {}),
+    "the default before": "steering:preset=v1",
+    "the default before, same schedule": "steering:preset=v1,replan=learned",
 }
 """Our agent with one thing changed; what is the same agent as ours is left out of the runs."""
 STEIN = "no Stein information"

@@ -1,7 +1,7 @@
 """From the literal reading of the paper to the default, one change at a time, and what each change is worth.
 
 The rungs are cumulative: each is the one before it with the named options changed. The first is `preset=paper`, the
-fifth `preset=paper-sound`, the last the default.
+fifth `preset=paper-sound`, the thirteenth `preset=v1`, the last the default.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("reference is the posterior mean, no dictionary", {"reference": default.reference, "selection": "none"}),
         ("exact expectation", {"expectation": default.expectation, "draws": default.draws}),
         ("learned concentration", {"concentration": default.concentration}),
-        ("learned noise and mean of rewards", {"reward_scale": default.reward_scale}),
+        ("learned noise and mean of rewards", {"reward_scale": "learned"}),
         ("plans in the model of the data", {"planning": default.planning}),
         ("novelty of rewards", {"novelty": default.novelty}),
-        ("noise on rewards seen", {"reward_noise": default.reward_noise}),
-        (
-            "information weight: the default",
-            {"info_weight": default.info_weight, "weight_unit": default.weight_unit},
-        ),
+        ("noise on rewards seen", {"reward_noise": 1.0}),
+        ("information weight: `preset=v1`", {"info_weight": 0.3, "weight_unit": default.weight_unit}),
+        ("plans when something was learned", {"replan": default.replan}),
+        ("rewards never seen are alike, less noise", {"unseen": default.unseen, "reward_noise": default.reward_noise}),
+        ("the spread of rewards is learned", {"reward_scale": default.reward_scale}),
+        ("information about value instead of everything", {"value_weight": default.value_weight, "info_weight": 0.0}),
+        ("plans for the long run", {"far": default.far}),
+        ("excursions: the default", {"excursions": default.excursions}),
     ]
 
 
