@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from steering import _memory
 from steering._types import Bools, Floats, Ints
 from steering.agents import Agent, ModelBasedAgent, Problem, make_agent
+from steering.agents.large import ACCURACY
 from steering.errors import SteeringError
 from steering.session.state import Plan, State
 
@@ -71,10 +71,9 @@ class Mind:
         return self._learner
 
     def _started(self, state: State) -> Agent:
-        S, A = state.mask.shape
         agent = make_agent(self.agent)
         if isinstance(agent, ModelBasedAgent):
-            _memory.require(12.0 * 8 * S * A * S, f"a belief about {S} states and {A} actions", "use fewer states")
+            agent.plan_accuracy = ACCURACY  # a step of a real process is worth more than a few milliseconds
         agent.start(self.problem(state), generator(self.seed, LOOK, 0), generator(self.seed, LOOK, 1))
         return agent
 
