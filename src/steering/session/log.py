@@ -20,6 +20,7 @@ import numpy as np
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.session.labels import LONGEST, Label, Labels, checked_label
+from steering.session.state import LARGEST_REWARD
 
 COLUMNS = ("state", "action", "reward", "next_state", "done")
 CHUNK = 10_000
@@ -195,6 +196,8 @@ def _problem(cell: dict[str, str]) -> str:
         reward = math.nan
     if not math.isfinite(reward):
         return f"the reward is '{_shown(cell['reward'])}', which is not a finite number"
+    if abs(reward) > LARGEST_REWARD:
+        return f"the reward is {reward:g}, which is larger than {LARGEST_REWARD:g}"
     return ""
 
 

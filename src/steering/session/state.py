@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steering._checks import number
 from steering._types import Bools
 from steering.errors import InvalidOption
 from steering.session.columns import ASKS, CANCELLED, ORDER, ROWS, TOLD, UNDER_WAY, Columns
@@ -20,6 +21,8 @@ from steering.session.journal import Event
 from steering.session.labels import Labels
 
 LATEST = 1e10
+LARGEST_REWARD = 1e100
+"""Rewards beyond it have squares that a computer cannot hold; what is believed would no longer be a number."""
 ALONE = -1
 """Number of the unit of a process that has no units."""
 
@@ -269,6 +272,14 @@ def finite(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InvalidOption(f"{value!r} is not a finite number.")
     return float(value)
+
+
+def usable_reward(value: Any) -> float:
+    """A reward as somebody tells it: finite, and not beyond all measure."""
+    reward = number("reward", value)
+    if abs(reward) > LARGEST_REWARD:
+        raise InvalidOption(f"reward is {reward:g}; it must be at most {LARGEST_REWARD:g} in size.")
+    return reward
 
 
 def moment(event: Event) -> float:

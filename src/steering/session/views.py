@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from steering import _html
 from steering._checks import number, probability, whole
 from steering._types import Bools, Ints
 from steering.agents import Agent, ModelBasedAgent
@@ -30,6 +31,19 @@ class Views(Opened):
 
     _looked: tuple[Any, ...] | None = None
     _found: Knowledge | None = None
+
+    def __repr__(self) -> str:
+        s = self._state
+        return (
+            f"Session {str(self.directory)!r}: {len(s.states)} states, {len(s.actions)} actions, {len(s.rows)} steps, "
+            f"{len(s.open)} under way, agent {self.header['agent']}"
+        )
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        shown = {key: found[key] for key in ("agent", "discount", "rewards", "risk", "events", "rows", "total_reward")}
+        sizes = {"states": len(found["states"]), "actions": len(found["actions"]), "under way": len(found["under_way"])}
+        return _html.table(f"Session {self.directory}", {**sizes, **shown})
 
     @property
     def states(self) -> list[Label]:

@@ -93,7 +93,8 @@ class SparseKnowledge(Knowledge):
 
     def _sum(self, cells: Cells, values: Floats, rows: slice) -> Floats:
         """Sum of values of cells in each of some rows."""
-        return np.bincount(cells.row - rows.start, values, rows.stop - rows.start).astype(np.float64)  # of nothing: ints
+        summed = np.bincount(cells.row - rows.start, values, rows.stop - rows.start)
+        return summed.astype(np.float64)  # a sum of nothing comes as whole numbers
 
     def local_variance(self) -> Floats:
         """nu(s, a), see `steering.session.knowledge`."""
@@ -191,7 +192,8 @@ class SparseKnowledge(Knowledge):
     def _all_cells(self, rows: slice, seen: Cells) -> Cells:
         """Cells of outcomes that were never seen too, of allowed pairs."""
         S = self.problem.n_states
-        kept = np.arange(rows.start, rows.stop)[self.problem.mask.ravel()[rows] | (self.belief.totals.ravel()[rows] > 0)]
+        listed = self.problem.mask.ravel()[rows] | (self.belief.totals.ravel()[rows] > 0)
+        kept = np.arange(rows.start, rows.stop)[listed]
         _memory.require(
             float(TABLE_BYTES) * kept.size * S, f"a table of {kept.size * S} outcomes", "leave out those never seen"
         )
@@ -232,8 +234,10 @@ class SparseKnowledge(Knowledge):
         place[state] = 1.0
         out = np.empty(steps)
         for t in range(steps):
-            out[t] = place @ rewards
-            place = onward @ place + even @ place
+            out[t:] = place @ rewards
+            before, place = place, onward @ place + even @ place
+            if np.abs(place - before).sum() <= SETTLED:
+                break
         return out
 
 

@@ -97,9 +97,8 @@ class DenseKnowledge(Knowledge):
     ) -> pd.DataFrame:
         """One row for each (state, action, next state): visits, probability and mean reward with intervals."""
         b = self.belief
-        keep = np.broadcast_to(self.problem.mask[:, :, None], b.counts.shape) | (b.counts > 0)
-        if only_seen:
-            keep = b.counts > 0
+        listed = (self.problem.mask | (b.totals > 0))[:, :, None]
+        keep: Bools = b.counts > 0 if only_seen else np.broadcast_to(listed, b.counts.shape)
         if state is not None:
             keep = keep & (np.arange(len(states)) == state)[:, None, None]
         s, a, y = np.nonzero(keep)
