@@ -87,9 +87,10 @@ def test_both_forms_keep_within_what_is_allowed():
         assert safe[s, tables.policy[s]]
 
 
-def test_both_forms_forecast_the_same():
+@pytest.mark.parametrize(("rows", "eta"), [(600, 0.1), (40, 1.0)])
+def test_both_forms_forecast_the_same(rows, eta):
     """Means of 400 draws each. The group of unseen outcomes is spread evenly in one of them, which matters little."""
-    tables, support = two_forms(3, 12, 2, 600, eta=0.1)
+    tables, support = two_forms(3, 12, 2, rows, eta=eta)
     dense = tables.forecast(tables.policy, 3, 40, 0.9, np.random.default_rng(0))
     grouped = support.forecast(tables.policy, 3, 40, 0.9, np.random.default_rng(1))
     width = float((dense["total_high"] - dense["total_low"]).iloc[-1])
