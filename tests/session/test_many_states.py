@@ -227,3 +227,10 @@ def test_a_limit_on_risk_holds_in_the_whole_policy(tmp_path):
         assert "every action has a reward below -5" in str(why)
         assert len(why.actions) == 3
         assert not any(one["suggested"] for one in why.actions)
+
+
+def test_the_spread_of_all_states_at_once():
+    tables, support = two_forms(4, 7, 3, 90)
+    for state in range(7):
+        assert tables.spread_everywhere()[state] == pytest.approx(tables.spread(state))
+    assert support.spread_everywhere() is None

@@ -109,7 +109,7 @@ class Views(Opened):
                 return names[int(self._policy()[here])]
             policy: list[int | None] = self._policy().tolist()
             if self._state.risk is not None:
-                safe = self._safe(self._known("a limit on risk")).any(axis=1)
+                safe = self._known("a limit on risk").within(self._state.risk).any(axis=1)
                 policy = [action if may else None for action, may in zip(policy, safe.tolist(), strict=True)]
             chosen = (None if action is None else names[action] for action in policy)
             return dict(zip(self.states, chosen, strict=True))
@@ -122,12 +122,6 @@ class Views(Opened):
         if planned.policy is None:
             raise NotAvailable(f"agent '{planned.name}' states no policy, so there is none to recommend.")
         return np.asarray(planned.policy[0])
-
-    def _safe(self, known: Knowledge) -> Bools:
-        """All pairs that the problem allows and the limit on risk as well."""
-        assert self._state.risk is not None
-        floor, most = self._state.risk
-        return np.asarray(self._state.mask & (known.below_everywhere(floor) <= most))
 
     def _may(
         self, here: int, only: tuple[int, ...] | None, limit: tuple[float, float] | None
@@ -195,9 +189,7 @@ class Views(Opened):
             learner = self._mind.learner(self._state)
             self._found = None
             if isinstance(learner, ModelBasedAgent):
-                self._found = knowledge_of(copy.deepcopy(learner.belief), learner.problem)
-                if self._state.risk is not None:
-                    self._found.keep_within(self._safe(self._found))
+                self._found = knowledge_of(copy.deepcopy(learner.belief), learner.problem, self._state.risk)
             self._looked = moment
         return self._found
 

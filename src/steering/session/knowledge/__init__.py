@@ -27,12 +27,27 @@ DENSE_ENTRIES = 2**17
 __all__ = ["DenseKnowledge", "Knowledge", "SparseKnowledge", "expected_gain", "knowledge_of"]
 
 
-def knowledge_of(belief: Belief, problem: Problem) -> Knowledge:
-    """What a belief says; a copy that nobody else uses, whose learned priors are brought up to date here."""
+def knowledge_of(belief: Belief, problem: Problem, risk: tuple[float, float] | None = None) -> Knowledge:
+    """What a belief says, and which policy is best within a limit on risk.
+
+    Parameters
+    ----------
+    belief
+        A copy that nobody else uses; its learned priors are brought up to date here.
+    problem
+        Sizes, allowed actions and discount.
+    risk
+        (floor, probability), as for a session.
+    """
     belief.refresh()
-    if isinstance(belief, SparseBelief):
-        if problem.n_states * problem.n_actions * problem.n_states > DENSE_ENTRIES:
-            return SparseKnowledge(belief, problem)
-        belief = belief.to_dense()
-    assert isinstance(belief, ModelBelief)
-    return DenseKnowledge(belief, problem)
+    entries = problem.n_states * problem.n_actions * problem.n_states
+    known: Knowledge
+    if isinstance(belief, SparseBelief) and entries > DENSE_ENTRIES:
+        known = SparseKnowledge(belief, problem)
+    else:
+        dense = belief.to_dense() if isinstance(belief, SparseBelief) else belief
+        assert isinstance(dense, ModelBelief)
+        known = DenseKnowledge(dense, problem)
+    if risk is not None:
+        known.keep_within(known.within(risk))
+    return known

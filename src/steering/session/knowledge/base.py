@@ -43,6 +43,11 @@ class Knowledge(ABC):
         near = values[follows] >= values.max() - tie_tolerance(self.problem.discount) * scale
         return follows if near else int(values.argmax())
 
+    def within(self, risk: tuple[float, float]) -> Bools:
+        """Pairs (S, A) that the problem allows and whose reward is below a floor with a low enough probability."""
+        floor, most = risk
+        return np.asarray(self.problem.mask & (self.below_everywhere(floor) <= most))
+
     def keep_within(self, allowed: Bools) -> None:
         """Follow allowed pairs (S, A) only, from now on; a state without any keeps what the problem allows.
 
@@ -57,6 +62,10 @@ class Knowledge(ABC):
     @abstractmethod
     def spread(self, state: int) -> Floats:
         """Standard deviation of Q(state, a) for every action, to first order."""
+
+    @abstractmethod
+    def spread_everywhere(self) -> Floats | None:
+        """The same for all states, (S, A); None where that is too much work."""
 
     @abstractmethod
     def below(self, state: int, floor: float) -> Floats:

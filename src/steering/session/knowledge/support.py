@@ -124,6 +124,10 @@ class SparseKnowledge(Knowledge):
         variance[best] += 2.0 * weights[state, best] * local[state, best]
         return np.asarray(np.sqrt(variance))
 
+    def spread_everywhere(self) -> Floats | None:
+        """None: a spread takes a solution for every pair, which is too much for all of them."""
+        return None
+
     def _weights(self, place: Floats) -> Floats:
         """Discounted visits (S, A) that follow places (S, A): sum over k >= 1 of gamma^k times those after k steps."""
         onward, base = self._policy_rows()

@@ -69,6 +69,18 @@ class DenseKnowledge(Knowledge):
         variance[best] += 2.0 * weights[best, state] * local[state, best]
         return np.asarray(np.sqrt(variance))
 
+    def spread_everywhere(self) -> Floats | None:
+        """Standard deviation of every Q, (S, A)."""
+        p, S = self.problem, self.problem.n_states
+        here = np.arange(S)
+        onward = np.linalg.inv(np.eye(S) - p.discount * self.P[here, self.policy])
+        weights = p.discount * self.P @ onward
+        local = self.local_variance()
+        along = local[here, self.policy]
+        variance = weights**2 @ along + local
+        variance[here, self.policy] += 2.0 * weights[here, self.policy, here] * along
+        return np.asarray(np.sqrt(variance))
+
     def below(self, state: int, floor: float) -> Floats:
         """Probability that the next reward of each action is below a floor."""
         b = self.belief
