@@ -40,8 +40,8 @@ def register(app: typer.Typer) -> None:
     for command in (add, start, cancel, forbid):
         group.command()(command)
     app.add_typer(group, name="session")
-    for command in (ask, tell, looks.explain, looks.recommend, serve):
-        app.command()(command)
+    for top in (ask, tell, looks.explain, looks.recommend, serve):
+        app.command()(top)
 
 
 def _open(directory: Path) -> Session:

@@ -77,12 +77,11 @@ class SessionLab:
         spread = known.spread_everywhere()
         information = SteinInformation(InformationChoice("barker", KERNEL, "mean", "exact", 1))
         nothing: Floats = np.full(self._shape, np.nan)
-        tables = (
-            np.where(learner.problem.mask, known.Q, np.nan),
-            nothing if spread is None else spread,
-            information_of(belief, information, np.random.default_rng(0)),
-        )
-        self._frames.append(Frame(time, *(rounded(table) for table in tables), *believed(learner, belief)))
+        q = np.where(learner.problem.mask, known.Q, np.nan)
+        left = information_of(belief, information, np.random.default_rng(0))
+        wide = nothing if spread is None else spread
+        frame = Frame(time, rounded(q), rounded(wide), rounded(left), *believed(learner, belief))
+        self._frames.append(frame)
         policy = small_unsigned(known.policy[None], self._shape[1])
         if not self._policies or not np.array_equal(self._policies[-1][1], policy):
             self._policies.append((time, policy))
@@ -215,7 +214,9 @@ class SessionLab:
 
 def _told(event: dict[str, Any]) -> dict[str, Any]:
     """What the page needs of an event, with every name as text."""
-    found = {key: event[key] for key in ("event", "id", "reward", "done", "why", "time", "plan") if key in event}
+    found: dict[str, Any] = {
+        key: event[key] for key in ("event", "id", "reward", "done", "why", "time", "plan") if key in event
+    }
     for key in ("state", "action", "next", "unit"):
         if event.get(key) is not None:
             found[key] = str(event[key])

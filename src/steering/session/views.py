@@ -109,7 +109,7 @@ class Views(Opened):
                 return names[int(self._policy()[here])]
             policy: list[int | None] = self._policy().tolist()
             if self._state.risk is not None:
-                safe = self._known("a limit on risk").within(self._state.risk).any(axis=1)
+                safe: Bools = np.asarray(self._known("a limit on risk").within(self._state.risk).any(axis=1))
                 policy = [action if may else None for action, may in zip(policy, safe.tolist(), strict=True)]
             chosen = (None if action is None else names[action] for action in policy)
             return dict(zip(self.states, chosen, strict=True))
