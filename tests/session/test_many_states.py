@@ -234,3 +234,17 @@ def test_the_spread_of_all_states_at_once():
     for state in range(7):
         assert tables.spread_everywhere()[state] == pytest.approx(tables.spread(state))
     assert support.spread_everywhere() is None
+
+
+def test_many_new_names_of_a_log_are_one_event(tmp_path):
+    """Each would be a line of the journal, flushed to the disk, and a new table of what is allowed."""
+    log = write_many(tmp_path / "log.csv", 3000)
+    with Session.create(tmp_path / "s", ["place 0"], ["N"], sync=False) as session:
+        report = session.import_log(log, new=True)
+        kinds = [event["event"] for event in session.events()]
+        assert kinds == ["states", "actions", "import"]
+        assert (report.rows, report.n_skipped) == (3000, 0)
+        assert session.states == ["place 0", *report.new_states]
+        assert sorted(session.actions) == sorted("NSEW")
+        assert len(report.new_states) > 1000
+        assert session.import_log(log, new=True).already

@@ -10,7 +10,7 @@ import hashlib
 import io
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -232,9 +232,8 @@ def chunks_of(
     report: ImportReport,
     after: int = 0,
     size: int = CHUNK,
-    add: Callable[[str, str], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Events of an import: rows by number, in chunks. `add(what, name)` may make a name known that is not."""
+    """Events of an import: rows by number, in chunks."""
     digest = log.digest()
     columns: dict[str, list[Any]] = {"state": [], "action": [], "reward": [], "next": [], "done": []}
     line = after
@@ -246,9 +245,6 @@ def chunks_of(
     for row in log.rows(report):
         if row.line <= after:
             continue
-        for labels, name in ((states, row.state), (actions, row.action), (states, row.next_state or row.state)):
-            if name not in labels and add is not None:
-                add(labels.what, name)
         unknown = next(
             (
                 f"unknown {labels.what} '{name}'"
