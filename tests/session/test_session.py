@@ -324,3 +324,13 @@ def test_short_texts_for_prompts_and_notebooks(tmp_path):
         assert str(found) == f"1: {found.action}. {found.why}"
         assert "<table>" in session._repr_html_()
         assert "<b>good" not in session._repr_html_()
+
+
+@pytest.mark.parametrize(("selection", "visits"), [("dictionary", 6), ("posterior", 3)])
+def test_agents_that_select_what_they_learn_from_are_looked_at_after_their_choice(tmp_path, selection, visits):
+    with make(tmp_path / "s", agent=f"steering:selection={selection}", sync=False) as session:
+        for _ in range(6):
+            session.add("good", "run", 1.0, "worn")
+        assert session.explain("good").actions[0]["visits"] == visits
+        assert session.belief(only_seen=True)["visits"].tolist() == [visits]
+        assert session.explain("good") == session.explain("good")

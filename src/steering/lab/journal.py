@@ -6,7 +6,6 @@ of rows that were learned (`steering.session.replay`); beliefs are kept at some 
 
 from __future__ import annotations
 
-import copy
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering._types import Floats
-from steering.agents.base import ModelBasedAgent
 from steering.agents.steering import KERNEL
 from steering.agents.stein_information import InformationChoice, SteinInformation
 from steering.errors import InvalidOption, NotAvailable, SteeringError
@@ -69,10 +67,9 @@ class SessionLab:
 
     def _look(self, time: int) -> None:
         """Keep what is believed at a time, and the best known policy."""
-        learner = self.replay.learner(time)
-        if not isinstance(learner, ModelBasedAgent):
+        belief, learner = self.replay.belief(time), self.replay.learner(time)
+        if belief is None:
             return
-        belief = copy.deepcopy(learner.belief)
         known = knowledge_of(belief, learner.problem, self.replay.state.risk)
         spread = known.spread_everywhere()
         information = SteinInformation(InformationChoice("barker", KERNEL, "mean", "exact", 1))

@@ -22,6 +22,7 @@ import numpy as np
 from steering._types import Bools, Floats, Ints
 from steering.agents import Agent, ModelBasedAgent, Problem, make_agent
 from steering.agents.large import ACCURACY
+from steering.beliefs import Belief
 from steering.errors import SteeringError
 from steering.session.state import Plan, State
 
@@ -76,6 +77,18 @@ class Mind:
             agent.plan_accuracy = ACCURACY  # a step of a real process is worth more than a few milliseconds
         agent.start(self.problem(state), generator(self.seed, LOOK, 0), generator(self.seed, LOOK, 1))
         return agent
+
+    def belief(self, state: State, rows: int | None = None) -> Belief | None:
+        """A copy of what the agent believes after all rows, or the first of them; None if it keeps no belief."""
+        learner = self.learner(state, rows)
+        if not isinstance(learner, ModelBasedAgent):
+            return None
+        if learner.belief.totals.sum() == self._seen:
+            return copy.deepcopy(learner.belief)
+        planned = _copied(learner)  # agents that select what they learn from do so when they plan
+        planned.plan(0, 0)
+        assert isinstance(planned, ModelBasedAgent)
+        return planned.belief
 
     def problem(self, state: State) -> Problem:
         """What the agent is told about the process."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from steering._types import Floats, Ints
 from steering.agents import Agent
+from steering.beliefs import Belief
 from steering.session.errors import JournalDamaged
 from steering.session.header import agent_text, state_of
 from steering.session.journal import Event, Journal
@@ -96,6 +97,10 @@ class Replay:
     def learner(self, time: int) -> Agent:
         """The agent with what was learned before a time, in the process as it is now; fast for times that grow."""
         return self._mind.learner(self.state, time)
+
+    def belief(self, time: int) -> Belief | None:
+        """A copy of its belief at that time, if it keeps one."""
+        return self._mind.belief(self.state, time)
 
     def edges(self) -> tuple[Ints, Ints]:
         """Pairs of different states (s, s') that followed each other."""

@@ -11,7 +11,7 @@ import pandas as pd
 from steering import _html
 from steering._checks import number, probability, whole
 from steering._types import Bools, Ints
-from steering.agents import Agent, ModelBasedAgent
+from steering.agents import Agent
 from steering.errors import InvalidOption, NotAvailable
 from steering.session.base import Opened
 from steering.session.errors import NothingAllowed
@@ -186,10 +186,9 @@ class Views(Opened):
     def _known_or_none(self) -> Knowledge | None:
         moment = len(self._state.order), self._state.structure, self._state.risk
         if self._looked != moment:
-            learner = self._mind.learner(self._state)
-            self._found = None
-            if isinstance(learner, ModelBasedAgent):
-                self._found = knowledge_of(copy.deepcopy(learner.belief), learner.problem, self._state.risk)
+            belief = self._mind.belief(self._state)
+            problem = self._mind.problem(self._state)
+            self._found = None if belief is None else knowledge_of(belief, problem, self._state.risk)
             self._looked = moment
         return self._found
 
