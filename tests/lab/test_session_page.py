@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 from browser import Browser
 from cli_tools import call
+from session_tools import resummed
 
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.lab.journal import SessionLab, is_session
@@ -346,6 +347,25 @@ def test_a_line_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
         assert not replay.advance()
     with pytest.raises(JournalDamaged, match="was changed or damaged"):
         replay.advance()
+
+
+def test_odd_journals_get_one_sentence(tmp_path: Path) -> None:
+    """One value of one event changed, with checksums that are right: it is shown, or refused in a sentence."""
+    place = made(tmp_path / "press", steps=5)
+    journal, rng, shown, sentences = place / "journal.jsonl", np.random.default_rng(3), 0, []
+    whole = journal.read_bytes()
+    for _ in range(150):
+        journal.write_bytes(resummed(whole, rng))
+        try:
+            lab = SessionLab(place)
+            unpack(lab.packs()[1])
+            lab.stop()
+            shown += 1
+        except SteeringError as error:
+            sentences.append(str(error))
+    assert shown > 10
+    assert len(sentences) > 10
+    assert not any("\n" in one for one in sentences)
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

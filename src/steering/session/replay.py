@@ -52,9 +52,12 @@ class Replay:
         self._journal = Journal(self.directory, read_only=True)
         self.header = self._journal.header()
         self.state = state_of(self.header, self._journal.path)
-        text, self.notes = agent_text(self.header)
         header = self.header
-        self._mind = Mind(text, float(header["discount"]), int(header["seed"]), int(header["replan_every"]))
+        try:
+            text, self.notes = agent_text(header)
+            self._mind = Mind(text, float(header["discount"]), int(header["seed"]), int(header["replan_every"]))
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise JournalDamaged(f"{self._journal.path}: its first line is not that of a session ({error}).") from None
         self.asks: list[int] = []
         self.news: list[News] = []
         self._doubts = 0
