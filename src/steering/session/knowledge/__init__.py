@@ -22,7 +22,7 @@ from steering.session.knowledge.support import SparseKnowledge
 from steering.session.knowledge.tables import DenseKnowledge
 
 DENSE_ENTRIES = 2**17
-"""Entries S A S up to which a sparse belief is looked at as tables: exact, and with the spread of all states at once."""
+"""Entries S A S up to which a sparse belief is looked at as tables: exact, with the spread of all states at once."""
 
 __all__ = ["DenseKnowledge", "Knowledge", "SparseKnowledge", "expected_gain", "knowledge_of"]
 
