@@ -231,6 +231,8 @@ def test_it_follows_while_the_page_is_open(browser: Browser, served: tuple[Path,
     browser.until(f"{NOW} === 38")
     assert [one for one in browser.asked if not one.startswith(address)] == []
     assert not browser.errors
+    browser.call("Page.navigate", url="about:blank")  # or the page notes that its server went away, in another test
+    browser.until("location.href === 'about:blank' && document.readyState === 'complete'")
 
 
 def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
