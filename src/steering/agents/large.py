@@ -38,9 +38,10 @@ class RowSolver:
         self.V: Floats = np.zeros(problem.n_states)
         self._u: Floats = np.zeros(problem.n_states)
 
-    def solve(self, P: GroupedRows, r: Floats, policy: Ints, discount: float) -> tuple[Floats, Floats]:
+    def solve(self, P: GroupedRows, r: Floats, policy: Ints, discount: float | None = None) -> tuple[Floats, Floats]:
         """Make a policy (layers, S) optimal, in place; V of the next states and Q, with their layers."""
         p, local = self.problem, np.ascontiguousarray(r).ravel()
+        discount = p.discount if discount is None else discount
         if p.horizon is None:
             Q = np.empty((p.n_states, p.n_actions))
             grouped_planning.settle(
@@ -51,8 +52,9 @@ class RowSolver:
         policy[:] = best
         return V[1:], Q
 
-    def evaluate(self, P: GroupedRows, r: Floats, policy: Ints, discount: float) -> Floats:
+    def evaluate(self, P: GroupedRows, r: Floats, policy: Ints, discount: float | None = None) -> Floats:
         """Values (layers, S) of a policy."""
+        discount = self.problem.discount if discount is None else discount
         return self.propagate(P, np.broadcast_to(r, (policy.shape[0], *r.shape)), policy, discount)[0]
 
     def propagate(self, P: GroupedRows, local: Floats, policy: Ints, factor: float) -> tuple[Floats, Floats]:
