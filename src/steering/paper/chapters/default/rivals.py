@@ -79,9 +79,10 @@ CONTROLS: dict[str, str] = {
     "fixed priors": "steering:concentration=fixed,reward_scale=fixed",
     "schedule every": "steering:replan=every",
     "the default before": "steering:preset=v1",
-    "the default before, same schedule": "steering:preset=v1,replan=learned",
 }
 """Our agent with one thing changed; what is the same agent as ours is left out of the runs."""
+WATCHED = ("no Stein information", "the default before")
+"""Controls that are run on the development tasks too."""
 STEIN = "no Stein information"
 """The control that shows what the Stein information is worth."""
 

@@ -1,6 +1,6 @@
 """Run the study: development, tuning, confirmation, ladder; what is there is not run again.
 
-    DIR/development    every setting of every rival, ours and its controls on the development tasks,
+    DIR/development    every setting of every rival, ours and two of its controls on the development tasks,
     DIR/tuning         every setting of every rival on the confirmation tasks, on runs from 100 on,
     DIR/confirmation   ours, its controls, and every rival as published, at its one setting and tuned, on runs 0, 1, ...
     DIR/ladder         the rungs from the paper to the default
@@ -20,7 +20,7 @@ import pandas as pd
 
 from steering.paper.chapter import Run, Wish
 from steering.paper.chapters import ladder
-from steering.paper.chapters.default.rivals import OURS, RIVALS, Rival, controls, rivals_of
+from steering.paper.chapters.default.rivals import OURS, RIVALS, WATCHED, Rival, controls, rivals_of
 from steering.paper.chapters.default.tasks import CONFIRMATION, DEVELOPMENT, DEVELOPMENT_SEED, TUNING_SEED
 from steering.paper.scale import Block
 from steering.paper.source import Source
@@ -48,15 +48,18 @@ class Design:
     development: tuple[Task, ...] = DEVELOPMENT
     confirmation: tuple[Task, ...] = CONFIRMATION
     rivals: tuple[Rival, ...] = RIVALS
-    development_runs: int = 6
-    tuning_runs: int = 6
+    development_runs: int = 3
+    tuning_runs: int = 3
     agents: tuple[str, ...] = ()
     ladder: tuple[Task, ...] = ladder.TASKS
 
     def ours(self, task: Task) -> dict[tuple[str, str], str]:
         """Settings that are run as they are with all runs of a task, by (name, how)."""
         found = {(OURS, MINE): OURS, **{(text, PUBLISHED): text for text in self.agents}}
-        return found if task.large else {**found, **{(name, CONTROL): text for name, text in controls().items()}}
+        known = {} if task.large else controls()
+        if task in self.development:
+            known = {name: text for name, text in known.items() if name in WATCHED}
+        return {**found, **{(name, CONTROL): text for name, text in known.items()}}
 
     def tuning(self, task: Task) -> Task:
         """A confirmation task as settings are tuned in it; where runs take long there are fewer."""
@@ -112,7 +115,7 @@ def _grid(made: Design, task: Task) -> list[str]:
 
 
 def development_blocks(made: Design) -> list[Block]:
-    """Grids on the development tasks, ours and its controls there with all runs."""
+    """Grids on the development tasks, ours and two controls there with all runs."""
     found = []
     for task in made.development:
         few = task.few(made.development_runs)
