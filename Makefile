@@ -32,9 +32,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 run: $(VENV)/.installed
 	$(BIN)/steering reproduce all --quick
 
+LEARNED = concentration=learned,reward_scale=learned,replan=learned
+
 compare: $(VENV)/.installed
 	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \
-	    --agent psrl --agent ids --agent ids:planning=mean --agent steering --steps 5000 --seeds 10 --out results/deepsea-8
+	    --agent psrl --agent psrl:$(LEARNED) --agent ids --agent ids:planning=mean,$(LEARNED) --agent steering --steps 5000 --seeds 10 --out results/deepsea-8
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

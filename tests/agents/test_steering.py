@@ -16,7 +16,7 @@ from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
 from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, linear_program
 from steering.runs import run
-from steering.stein import get_operator, posterior_information
+from steering.stein import ValueKernel, get_operator, posterior_information
 from steering.stein.operators import OPERATORS
 
 
@@ -49,7 +49,7 @@ def assert_optimal(agent: Steering, env: Environment, P: np.ndarray, r: np.ndarr
 @pytest.mark.parametrize("seed", range(3))
 def test_plans_solve_the_model_with_information_added(planning: str, horizon: int | None, seed: int) -> None:
     env = make_env(masked_mdp(seed), horizon=horizon)
-    agent = trained("steering", env, seed=seed, planning=planning, info_weight=2.0, novelty=0, reward_noise=0)
+    agent = trained("steering:preset=v1", env, seed=seed, planning=planning, info_weight=2.0, novelty=0, reward_noise=0)
     agent.plan()
     b = agent.belief
     S = env.n_states
@@ -80,8 +80,8 @@ def test_the_model_of_the_data_has_a_prior_worth_one_observation_at_most(eta: fl
 def test_reward_terms_are_as_stated() -> None:
     """novelty times the spread from unseen outcomes, reward_noise times that from seen ones times a normal draw."""
     env = make_env(masked_mdp(5))
-    agent = trained("steering", env, seed=5, info_weight=0.3, novelty=1.7, reward_noise=0.9)
-    twin = trained("steering", env, seed=5)
+    agent = trained("steering:preset=v1", env, seed=5, info_weight=0.3, novelty=1.7, reward_noise=0.9)
+    twin = trained("steering:preset=v1", env, seed=5)
     agent.plan()
     b = agent.belief
     e = min(b.eta, 1 / env.n_states)
@@ -94,6 +94,45 @@ def test_reward_terms_are_as_stated() -> None:
     assert new.max() > 0
     assert seen.max() > 0
     assert_optimal(agent, env, P, r)
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: int | None) -> None:
+    """Two rounds: the spread of q'f with the values of the round before, f = r + gamma V, from V = 0 on."""
+    env = make_env(masked_mdp(seed), horizon=horizon)
+    agent = trained("steering:excursions=0,far=10", env, seed=seed)
+    twin = trained("steering", env, seed=seed)
+    agent.plan()
+    b, S = agent.belief, env.n_states
+    discount = env.discount if horizon else 1 - 1 / (10 * S)
+    e = min(b.eta, 1 / S)
+    P = (b.counts + e) / (b.totals + S * e)[..., None]
+    variance = P**2 * b.rate / ((b.prior[1] + b.counts) * (b.shape - 1))
+    seen = np.sqrt(np.where(b.counts > 0, variance, 0).sum(axis=-1))
+    unseen = np.where(b.counts == 0, P, 0).sum(axis=-1)
+    z = twin.planning_rng.standard_normal(seen.shape)
+    r = (P * b.mu).sum(axis=-1) + 0.5 * unseen * b.promise + 0.75 * seen * z
+    assert agent.discount == pytest.approx(discount)
+
+    def bonus(V: np.ndarray) -> np.ndarray:
+        kernels = b.mu + discount * V
+        spread = [[posterior_information(b.alpha[s, a], operator="gibbs", kernel=ValueKernel(kernels[s, a]))
+                   for a in range(env.n_actions)] for s in range(S)]  # fmt: skip
+        return 0.3 * np.sqrt(np.array(spread))
+
+    if horizon is None:
+        V = np.zeros(S)
+        for _ in range(2):
+            model = TabularMDP(P, r + bonus(V), mask=env.mask)
+            V = linear_program(model, discount).V
+        np.testing.assert_allclose(evaluate(model, agent.policy[0], discount), V, rtol=1e-7, atol=1e-7)
+        return
+    V = np.zeros(S)
+    for h in reversed(range(horizon)):
+        Q = np.where(env.mask, r + bonus(V) + discount * P @ V, -np.inf)
+        V = Q.max(axis=1)
+        np.testing.assert_array_equal(agent.policy[h], Q.argmax(axis=1))
 
 
 def test_a_sampled_model_has_information_and_no_reward_terms() -> None:
@@ -147,11 +186,16 @@ def test_presets_are_what_they_say() -> None:
     assert (sound.novelty, sound.reward_noise) == (0.0, 0.0)
     assert (sound.concentration, sound.reward_scale) == ("fixed", "fixed")
     default = make_agent("steering").options
-    assert (default.concentration, default.reward_scale) == ("learned", "learned")
+    assert (default.concentration, default.reward_scale, default.replan) == ("learned", "open", "learned")
+    before = make_agent("steering:preset=v1").options
+    assert (before.replan, before.reward_scale, before.info_weight) == ("every", "learned", 0.3)
+    for plain in (paper, sound, before):
+        assert (plain.replan, plain.value_weight, plain.far, plain.excursions) == ("every", 0.0, 0.0, 0.0)
+        assert plain.unseen == "independent"
     assert default == make_agent("steering:preset=default").options
 
 
-@pytest.mark.parametrize("preset", ["paper", "paper-sound", "default"])
+@pytest.mark.parametrize("preset", ["paper", "paper-sound", "v1", "default"])
 def test_options_made_directly_apply_the_preset_too(preset: str) -> None:
     assert SteeringOptions(preset=preset) == make_agent(f"steering:preset={preset}").options
     assert SteeringOptions(preset=preset, info_weight=0.2).info_weight == 0.2
@@ -318,7 +362,7 @@ def test_selection_takes_one_of_every_batch(batch: int, monkeypatch: pytest.Monk
     monkeypatch.setattr("steering.agents.steering.BATCH", batch)
     results = {}
     for selection in ("dictionary", "posterior"):
-        agent = make_agent("steering", selection=selection, reference="empirical", expectation="draws")
+        agent = make_agent("steering:preset=v1", selection=selection, reference="empirical", expectation="draws")
         run("deepsea:7", agent, steps=320, seeds=1)
         agent.plan()
         assert agent.dictionary is not None
@@ -332,7 +376,7 @@ def test_selection_takes_one_of_every_batch(batch: int, monkeypatch: pytest.Monk
 
 def test_the_dictionary_is_the_empirical_reference() -> None:
     """D is measured from what was selected, row by row; measured from all data it would be another."""
-    agent = make_agent("steering:selection=dictionary,reference=empirical")
+    agent = make_agent("steering:preset=v1,selection=dictionary,reference=empirical")
     run("deepsea:5", agent, steps=240, seeds=1)
     agent.plan()
     assert agent.dictionary is not None

@@ -34,7 +34,8 @@ def test_the_inequality_of_the_theorem_holds(spec: str, env: str) -> None:
     assert np.isfinite(right).all()
     assert (left > 0).all()
     for name in ("info_weight", "information", "gain", "regret", "ratio", "dictionary"):
-        values = getattr(diagnostics, name)
+        # A seed with fewer plans than the other has NaN at the end.
+        values = getattr(diagnostics, name)[~np.isnan(diagnostics.regret)]
         assert np.isfinite(values).all()
         assert (values >= 0).all()
 
@@ -66,7 +67,7 @@ def test_the_inequality_can_fail_for_numbers_that_do_not_belong_together() -> No
 
 
 def test_shapes_and_meaning() -> None:
-    results = run("deepsea:5", "steering:info_weight=0.4", steps=120, seeds=2, record=["diagnostics"])
+    results = run("deepsea:5", "steering:preset=v1,info_weight=0.4", steps=120, seeds=2, record=["diagnostics"])
     d = results.diagnostics
     assert d is not None
     assert d.information.shape == (2, 20, 5, 2)
@@ -127,7 +128,7 @@ def test_the_regret_is_that_of_the_policy_in_sixteen_draws(horizon: int | None) 
 
 def test_the_true_sum_is_that_of_the_value_gaps_and_may_exceed_the_bound() -> None:
     """All rewards of CliffWalking are far below what the prior expects, so its expectations say little about it."""
-    results = run("gym:CliffWalking-v1", "steering", steps=1000, seeds=2, record=["diagnostics", "value_gap"])
+    results = run("gym:CliffWalking-v1", "steering:preset=v1", steps=1000, seeds=2, record=["diagnostics", "value_gap"])
     d = results.diagnostics
     assert d is not None
     assert results.value_gaps is not None

@@ -125,7 +125,7 @@ class SteeringOptions(ModelBasedOptions):
     far: float = 2.0
     """Horizon of plans in numbers of states, at least, where there is no horizon; 0: the discount as it is."""
     excursions: float = 8.0
-    """Factor c of the steps set aside for information, c sqrt(t) of t; 0: none."""
+    """Factor c of the steps set aside for information, c sqrt(t) of t; 0 (and expectation=model): none."""
     selection: str = "none"
     """Of samples: "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the
     posterior sees only what was selected, as the paper reads; this biases it)."""
@@ -217,7 +217,8 @@ class Steering(ModelBasedAgent):
         self.discount = p.discount
         if o.far > 0 and p.horizon is None:
             self.discount = max(p.discount, 1.0 - 1.0 / max(min(o.far * p.n_states, FARTHEST), 1.0))
-        self.excursions = Excursions(p.mask, o.excursions) if o.excursions > 0 else None
+        # At a model there is no information of a row never visited to compare with.
+        self.excursions = Excursions(p.mask, o.excursions) if o.excursions > 0 and o.expectation != "model" else None
         self.on_excursion = False
         self._values: Floats = np.zeros(p.n_states)
         S, A = self.problem.n_states, self.problem.n_actions
