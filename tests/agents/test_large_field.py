@@ -119,7 +119,9 @@ def test_the_average_reward_is_planned_for_by_the_same_sweeps(bound: str, seed: 
 
 
 @pytest.mark.parametrize("horizon", [None, 4])
-@pytest.mark.parametrize("spec", ["ucbvi:scale=0.002", "ucbvi:model=posterior,bound=simplified,scale=0.1", "mbie_eb:scale=0.05"])
+@pytest.mark.parametrize(
+    "spec", ["ucbvi:scale=0.002", "ucbvi:model=posterior,bound=simplified,scale=0.1", "mbie_eb:scale=0.05"]
+)
 def test_values_with_bonuses(spec: str, horizon: int | None) -> None:
     env = make_env(masked_mdp(7, 6, 3), horizon=horizon)
     Q = []
@@ -228,7 +230,12 @@ def test_the_urn_by_support_is_that_of_the_table(seed: int, S: int, eta: float) 
 @pytest.mark.parametrize("spec", LARGE_TOO)
 def test_edges_on_sparse_beliefs(spec: str) -> None:
     """One state, one action, any discount, an episode of one step, rewards in another unit: finite and twice alike."""
-    for S, A, horizon, discount, unit in ((1, 2, None, 0.9, 1), (3, 1, 1, 0.5, 1), (4, 3, None, 0.0, 1e6), (4, 3, 3, 1, 1)):
+    for S, A, horizon, discount, unit in (
+        (1, 2, None, 0.9, 1),
+        (3, 1, 1, 0.5, 1),
+        (4, 3, None, 0.0, 1e6),
+        (4, 3, 3, 1, 1),
+    ):
         mdp = masked_mdp(5, S, A)
         mdp = steering.mdp.TabularMDP(mdp.P, mdp.reward_mean * unit, mdp.reward_std * unit, mdp.mask, mdp.start)
         env = make_env(mdp, horizon=horizon, discount=discount)
@@ -237,7 +244,9 @@ def test_edges_on_sparse_beliefs(spec: str) -> None:
         np.testing.assert_array_equal(*runs)
 
 
-@pytest.mark.parametrize("spec", ["ucrl2b:scale=0.1", "mbie_eb:scale=0.1", "k_learning", "opsrl", "bamcp:simulations=3"])
+@pytest.mark.parametrize(
+    "spec", ["ucrl2b:scale=0.1", "mbie_eb:scale=0.1", "k_learning", "opsrl", "bamcp:simulations=3"]
+)
 def test_a_discount_near_one_ends(spec: str) -> None:
     env = make_env(masked_mdp(5), discount=0.999999)
     assert np.isfinite(steering.run(env, spec, steps=15, seeds=1, belief="sparse").rewards).all()

@@ -151,7 +151,7 @@ def capped_iteration(rows, local, mask, discount, cap, V, policy, accuracy, max_
 
 @jit
 def ordered_weights(pool, totals, prior_mass):
-    """Dirichlet parameters of all rows, one after the other: counts by ascending outcome, then that of the pseudo-state.
+    """Dirichlet parameters of all rows, one after the other: counts by ascending outcome, then the pseudo-state's.
 
     Returns the outcomes (-1 for the pseudo-state), the parameters and where the rows begin.
     """
@@ -257,7 +257,7 @@ def quantile_induction(rows, r, share, rank, draws, mask, discount, caps):
 
 @jit
 def maximum_iteration(rows, local, draws, mask, discount, cap, V, accuracy, max_iterations):
-    """As `quantile_iteration` for the maximum, from V on (overwritten): an MDP whose actions are pairs (action, draw)."""
+    """As `quantile_iteration` for the maximum, from V on (overwritten): an MDP whose actions are pairs of both."""
     S, A = mask.shape
     pairs = np.repeat(mask, draws).reshape(S, A * draws)
     chosen = np.zeros(S, dtype=np.int64)

@@ -7,6 +7,8 @@ from the values of the last one.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from steering import _memory
@@ -166,7 +168,10 @@ def empirical_rows(belief: SparseBelief) -> tuple[GroupedRows, Floats]:
     return rows, r.reshape(belief.totals.shape)
 
 
-def scaled(P: Rows, factor: Floats) -> Rows:
+AnyRows = TypeVar("AnyRows", Floats, GroupedRows, Rows)
+
+
+def scaled(P: AnyRows, factor: Floats) -> AnyRows:
     """Rows times a factor (S, A); grouped ones in place."""
     if isinstance(P, GroupedRows):
         kernels.scale_rows(P.arrays, factor.ravel())
@@ -174,7 +179,7 @@ def scaled(P: Rows, factor: Floats) -> Rows:
     return P * factor[..., None]
 
 
-def blank(P: Rows, known: Bools) -> Rows:
+def blank(P: AnyRows, known: Bools) -> AnyRows:
     """Rows that are empty where a pair is not known."""
     if known.all():
         return P

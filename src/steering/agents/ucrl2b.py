@@ -104,7 +104,7 @@ class UCRL2B(ConfidentAgent):
         """How far rows may be from P: of every entry (S, A, S), or in L1 distance (S, A, 1)."""
         n = self.visits
         if self.options.bound == "l1":
-            return self.widths()[0].reshape(*n.shape, 1)
+            return np.asarray(self.widths()[0].reshape(*n.shape, 1))
         log = self.log_term(2.0)
         spread = np.sqrt(14.0 * log * P * (1.0 - P) / n[..., None])
         width: Floats = self.options.scale * (spread + (49.0 * log / 3.0 / np.maximum(n - 1.0, 1.0))[..., None])
