@@ -30,7 +30,7 @@ EXACT = [
     "rmax",
     "rmax:scale=0.5,m=2,r_min=-1",
     "opsrl",
-    "opsrl:quantile=0.7,samples=6",
+    "opsrl:quantile=0.7,samples=6,hope=0.5,r_min=-1",
     "rlsvi",
     "rlsvi:noise=simple,scale=0.1",
     "k_learning",
@@ -277,16 +277,16 @@ def test_the_scale_of_rmax_is_what_the_unknown_is_worth(form: str, horizon: int 
         agent.start(problem_of(env), np.random.default_rng(0), np.random.default_rng(0))
         agent.belief.observe(0, 0, 0.6, 0)
         agent.plan()
-        np.testing.assert_allclose(agent.hopes[:-1] if horizon else agent.hopes[:1], np.array(left) * (2 * scale - 1))
+        np.testing.assert_allclose(agent.hopes(scale)[: len(left)], np.array(left) * (2 * scale - 1))
         assert (agent.policy == chosen).all()
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_the_range_of_opsrl_is_what_its_pseudo_state_is_worth(form: str) -> None:
+def test_the_hope_of_opsrl_is_what_its_pseudo_state_is_worth(form: str) -> None:
     env = make_env(steering.mdp.TabularMDP(np.ones((1, 2, 1)), [[0.0, 0.0]]), discount=0.9)
     policies = []
     for r_min in (-3.0, 0.9):
-        agent = make_agent("opsrl:scale=0.5,r_max=1,normal_gamma=(0,4,3,1e-9)", r_min=r_min, belief=form)
+        agent = make_agent("opsrl:hope=0.5,r_max=1,normal_gamma=(0,4,3,1e-9)", r_min=r_min, belief=form)
         agent.start(problem_of(env), np.random.default_rng(0), np.random.default_rng(0))
         for _ in range(50):
             agent.belief.observe(0, 0, 0.5, 0)  # known to be worth 5; the unknown is worth -9 or 8.55

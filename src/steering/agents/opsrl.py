@@ -2,11 +2,10 @@
 
     Q(s, a) = quantile over b = 1..B of  r_b + g P_b V,     P_b ~ Dirichlet(prior_mass on a pseudo-state, counts)
 
-The pseudo-state is worth Vmin + scale (Vmax - Vmin), so that what was never tried is worth Vmax and every row keeps a
-little hope: that is all of the prior. `quantile=1` is the maximum of B = 8 draws (OPSRL); Bayes-UCBVI takes a quantile
-of the posterior instead, here the same quantile of B draws (`quantile=0.9,samples=64`, say; the paper too computes it
-from draws).
-Rewards are known in the paper; here r_b is drawn from the normal with mean and variance of the posterior.
+The pseudo-state is worth Vmax (with the option `hope`: Vmin + hope (Vmax - Vmin)), so that what was never tried is worth
+Vmax and every row keeps a little hope: that is all of the prior. `quantile=1` is the maximum of B = 8 draws (OPSRL);
+Bayes-UCBVI takes a quantile of the posterior instead, here the same quantile of B draws (`quantile=0.9,samples=64`,
+say; the paper too computes it from draws). Rewards are known in the paper; here r_b is drawn from the normal with mean and variance of the posterior.
 `eta_mass=true` adds the concentration eta (fixed or learned) of the belief to every next state.
 
 The paper draws anew for every step of an episode; here one set of draws holds for a whole plan, in both settings.
@@ -41,17 +40,21 @@ class OPSRLOptions(ToldOptions):
         Mass of the pseudo-state.
     eta_mass
         Whether every next state has the concentration of the belief as well.
+    hope
+        What the pseudo-state is worth, as a part of the range of values; 1 is Vmax, as the paper.
     """
 
     samples: int = 8
     quantile: float = 1.0
     prior_mass: float = 1.0
     eta_mass: bool = False
+    hope: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         in_range("samples", self.samples, 1)
         in_range("quantile", self.quantile, 0.0, 1.0)
+        in_range("hope", self.hope, 0.0, 1.0)
         in_range("prior_mass", self.prior_mass, 0.0, open_low=True)
         need_variance(self.normal_gamma)
 
@@ -71,7 +74,7 @@ class OPSRL(OptimisticAgent):
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw and solve."""
         super().plan(state, step)
-        p, o, rank, hopes = self.problem, self.options, self.rank, self.hopes
+        p, o, rank, hopes = self.problem, self.options, self.rank, self.hopes(self.options.hope)
         if isinstance(self.belief, SparseBelief):
             drawn = DrawnRows(self.belief, self.planning_rng, o.samples, o.prior_mass, o.eta_mass)
             self._solver.quantile(drawn, self.draw_rewards(), rank, hopes, self.policy)

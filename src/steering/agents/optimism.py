@@ -110,10 +110,9 @@ class OptimisticAgent(ModelBasedAgent):
         self.caps = self.options.r_max * left
         self.spans = (self.options.r_max - self.options.r_min) * left
 
-    @property
-    def hopes(self) -> Floats:
-        """What the unknown is worth from each step on, (layers + 1,): Vmin + scale (Vmax - Vmin)."""
-        return self.caps - (1.0 - self.options.scale) * self.spans
+    def hopes(self, fraction: float) -> Floats:
+        """A part of the range of values from each step on, (layers + 1,): Vmin + fraction (Vmax - Vmin)."""
+        return self.caps - (1.0 - fraction) * self.spans
 
     @property
     def visits(self) -> Floats:

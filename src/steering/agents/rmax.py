@@ -46,5 +46,5 @@ class RMax(OptimisticAgent):
         super().plan(state, step)
         P, r, _ = self.model()
         known, nothing = self.belief.totals >= self.options.m, np.zeros_like(r)
-        hopes = self.hopes[: self.problem.layers, None, None]
+        hopes = self.hopes(self.options.scale)[: self.problem.layers, None, None]
         self.solve_with_bonus(blank(P, known), np.where(known, r, hopes), nothing, nothing, np.ones_like(known))
