@@ -3,7 +3,7 @@
     Q(s, a) = quantile over b = 1..B of  r_b + g P_b V,     P_b ~ Dirichlet(prior_mass on a pseudo-state, counts)
 
 The pseudo-state is worth Vmax (or less: Vmin + hope (Vmax - Vmin)), so that what was never tried is worth that, and
-every row keeps a little of it: that is all of the prior. `quantile=1` is the maximum of B = 8 draws (OPSRL); Bayes-UCBVI
+every row keeps a little of it: that is the whole prior. `quantile=1` is the maximum of B = 8 draws (OPSRL); Bayes-UCBVI
 takes a quantile of the posterior instead, here the same quantile of B draws (`quantile=0.9,samples=64`, say; the paper
 too computes it from draws). Rewards are known in the paper; here r_b is drawn from the normal with mean and variance of
 the posterior.
