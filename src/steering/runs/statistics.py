@@ -38,7 +38,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from steering._types import Floats
 from steering.errors import InvalidOption
@@ -136,7 +136,7 @@ def _interval(strata: list[Floats], level: float, kept: float = 1.0) -> tuple[Fl
     flat = variance <= (1e-12 * mean) ** 2  # all equal, but for rounding
     safe = np.where(flat, 1.0, variance)
     freedom = np.maximum(safe**2 / np.where(flat, 1.0, squares) * kept, 1.0)
-    t: Floats = np.asarray(stats.t.ppf((1 + level) / 2, freedom))
+    t: Floats = np.asarray(special.stdtrit(freedom, (1 + level) / 2))
     skew = third / np.where(flat, 1.0, second) ** 1.5
     error = np.where(flat, 0.0, np.sqrt(safe))
     return mean, mean - error * np.maximum(t, _hall(t, skew)), mean + error * np.maximum(t, -_hall(-t, skew))
