@@ -214,11 +214,11 @@ def test_a_shard_that_cannot_be_read_now_is_not_moved_away(tmp_path, monkeypatch
 def test_a_shard_of_a_newer_schema_is_not_moved_away(tmp_path, monkeypatch):
     store, keys = fill(tmp_path, 4, 1)
     with monkeypatch.context() as patch:
-        patch.setitem(schema.METADATA, b"steering_schema", b"3")
+        patch.setitem(schema.METADATA, b"steering_schema", b"4")
         content, _ = shard([99])
     store.write(content, 1)
     wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
-    with pytest.raises(StoreError, match=r"schema version b'3'"):
+    with pytest.raises(StoreError, match=r"schema version b'4'"):
         steering.sweep(wanted, tmp_path, workers=0)
     assert len(list(store.shards.iterdir())) == 2
     with pytest.warns(ProblemWarning) as caught:

@@ -180,7 +180,8 @@ class Results(Tabled):
     @cached_property
     def visits(self) -> pd.DataFrame:
         """Visits of each cell to state and action in each window of steps (start, end]; rows of zero are left out."""
-        rows = self._rows(["visits", "visit_shape", "window_edges"], lists.check_visits, lists.without_zeros)
+        columns = ["visits", "visit_place", "visit_shape", "window_edges"]
+        rows = self._rows(columns, lists.check_visits, lists.without_zeros)
         lengths = lists.lengths_of(rows, "visits")
         shapes = lists.shapes_of(rows, "visit_shape")
         edges = lists.values_of(rows, "window_edges")
