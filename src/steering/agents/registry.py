@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 import typing
 from collections.abc import Callable
@@ -305,6 +306,11 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
+@functools.lru_cache(maxsize=256)
+def _hints(option_class: Any) -> dict[str, Any]:
+    return typing.get_type_hints(option_class)
+
+
 def _build_options(name: str, option_class: Any, given: dict[str, Any]) -> Any:
     known = list(_defaults(option_class, None))
     for key in given:
@@ -314,7 +320,7 @@ def _build_options(name: str, option_class: Any, given: dict[str, Any]) -> Any:
             raise unknown_name(f"option of agent '{name}'", key, known)
     if option_class is None:
         return None
-    hints = typing.get_type_hints(option_class)
+    hints = _hints(option_class)
     values = dict(_presets(option_class).get(given.get("preset", ""), {}))
     values |= {key: typed(f"option {key} of agent '{name}'", value, hints[key]) for key, value in given.items()}
     try:

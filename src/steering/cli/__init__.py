@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from steering._notices import compiling_is_said
 from steering._version import __version__
 from steering.cli import catalog, hardness, lab, reproduce, run, session, study, summary, sweep
 from steering.cli.common import (
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if os.environ.get(DEBUG):
         command(given or ["--help"], prog_name=PROGRAM)
     try:
-        with _short_warnings(), _own_output("--json" in given):
+        with _short_warnings(), _own_output("--json" in given), compiling_is_said("--json" not in given):
             code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except DiskFull as error:

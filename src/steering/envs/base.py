@@ -151,6 +151,8 @@ class Environment:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Environment):
             return NotImplemented
+        if self is other:
+            return True
         if self._key != other._key or (self.mdp is None) != (other.mdp is None):
             return False
         return self.mdp is None or other.mdp is None or self.mdp.same_as(other.mdp)

@@ -22,6 +22,7 @@ from steering._compiled import sparse_chains
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp import _rows
+from steering.mdp._arrays import unlocked
 from steering.mdp._checks import (
     checked_actions,
     checked_discount,
@@ -64,7 +65,7 @@ def backward_induction(
         rows = _rows.rows_of(mdp)
         V, Q, policy = sparse_chains.backward_induction(rows, r, mdp.mask, steps, gamma, kernels.TIE_TOLERANCE)
     else:
-        V, Q, policy = kernels.backward_induction(mdp.P, r, np.array(mdp.allowed), steps, gamma)
+        V, Q, policy = kernels.backward_induction(unlocked(mdp.P), r, np.array(mdp.allowed), steps, gamma)
     return FiniteSolution(policy, V, Q)
 
 

@@ -222,8 +222,9 @@ class TabularMDP:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Also called when a copy is unpickled in another process: arrays stay read-only there.
         for key, value in state.items():
-            parts = value.values() if isinstance(value, dict) else (value,)
-            for part in value.arrays() if isinstance(value, SparseTable) else parts:
+            if isinstance(value, dict):
+                value = {name: _arrays.locked(part) for name, part in value.items()}
+            for part in value.arrays() if isinstance(value, SparseTable) else (value,):
                 if isinstance(part, np.ndarray):
                     part.flags.writeable = False
             self.__dict__[key] = value

@@ -37,6 +37,9 @@ Progress = Callable[[int, int], None]
 BYTES_PER_STEP = 56
 """What a run keeps of each step: states, actions, rewards and what the oracle gets."""
 
+WORTH_ASKING = 2**20
+"""Bytes of records from which on the system is asked whether they are there; that takes as long as 1000 steps."""
+
 
 @overload
 def run(env: Any, agent: str | type[Agent] | Agent, **settings: Any) -> RunResults: ...
@@ -283,7 +286,7 @@ def problem_of(environment: Environment) -> Problem:
     return Problem(
         environment.n_states,
         environment.n_actions,
-        np.ascontiguousarray(environment.mask),
+        np.array(environment.mask),  # writable, as all that agents plan with: one compiled version serves all
         float(environment.discount),
         environment.horizon,
         environment.max_iterations,
@@ -304,4 +307,6 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
 def refuse_too_long(steps: int, runs: int) -> None:
     """Refuse records that this machine cannot hold, before hours are spent on them."""
     needed = BYTES_PER_STEP * steps * runs
+    if needed <= WORTH_ASKING:
+        return
     _memory.require(needed, f"keeping {steps} steps x {runs} runs", "use fewer steps or runs")
