@@ -96,6 +96,29 @@ def _breadth_first(start, heads, top):
 
 
 @jit
+def renumbered(rows, order, n_actions):
+    """Rows of the same MDP with its states numbered in an order; entries of a row stay in theirs."""
+    offsets, successors, p = rows
+    S, A = order.shape[0], n_actions
+    rank = np.empty(S, np.int32)
+    for i in range(S):
+        rank[order[i]] = i
+    start = np.empty(S * A + 1, np.int64)
+    heads = np.empty(successors.shape[0], np.int32)
+    weights = np.empty(p.shape[0])
+    n = 0
+    for i in range(S):
+        for row in range(order[i] * A, (order[i] + 1) * A):
+            start[i * A + row - order[i] * A] = n
+            for k in range(offsets[row], offsets[row + 1]):
+                heads[n] = rank[successors[k]]
+                weights[n] = p[k]
+                n += 1
+    start[S * A] = n
+    return start, heads, weights
+
+
+@jit
 def backup(rows, r, mask, discount, V, Q, out, policy):
     """One level sweep over all actions: Q from V, out = max Q, greedy policy; returns the extremes of out - V."""
     offsets, successors, p = rows

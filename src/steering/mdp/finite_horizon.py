@@ -90,8 +90,11 @@ def evaluate_finite(
 
 def occupancy_finite(mdp: TabularMDP, policy: ArrayLike, horizon: int, start: ArrayLike | int | None = None) -> Floats:
     """Probabilities Pr(s_h = s, a_h = a) at every step h, shape (H, S, A); each step sums to 1."""
+    S, A = mdp.allowed.shape
+    steps = whole("horizon", horizon, 1)
+    _memory.require(8.0 * steps * S * A, f"an occupancy of {steps} steps and {S} states", "use a shorter horizon")
     pi = _by_time(mdp, policy, horizon)
-    table = np.empty((len(pi), *mdp.allowed.shape))
+    table = np.empty((len(pi), S, A))
     visits = checked_start(mdp, start)
     for h in range(len(pi)):
         table[h] = spread(mdp, pi[h], visits)
