@@ -46,7 +46,7 @@ if _REASON is not None:
     )
 
 
-class _Listener(event.Listener):  # type: ignore[misc]
+class _Listener(event.Listener):
     """Tells of compilations that nothing was kept of; functions that others call are compiled inside of them."""
 
     def __init__(self) -> None:

@@ -101,7 +101,7 @@ def _solve_policy(P: Floats, policy: Ints, discount: float, M: Floats, x: Floats
             M[s, t] = -discount * P[s, a, t]
         M[s, s] += 1.0
     if S > SMALL:
-        copy_values(np.linalg.solve(M, x), x)
+        copy_values(np.linalg.solve(M, x), x)  # type: ignore[arg-type]
         return
     for k in range(S):
         _eliminate(M, x, k, S)

@@ -126,7 +126,7 @@ def hardness(mdp: TabularMDP, discount: float | None = None, horizon: int | None
     if mdp.entries > SMALL_ENTRIES:
         raise TooLarge(
             f"the measures of hardness need dense tables of S A S entries, at most {SMALL_ENTRIES}, and "
-            f"{mdp.n_states} states with {mdp.n_actions} actions make {mdp.entries}; use a smaller version of the world."
+            f"{mdp.n_states} states with {mdp.n_actions} actions make {mdp.entries}; use a smaller world."
         )
     mdp = _reachable(mdp.to_dense())
     if horizon is None:

@@ -159,7 +159,7 @@ def expected_reward_curve(
 
 def _curve(P: Any, r: Floats, mu: Floats, steps: int) -> Floats:
     curve: Floats | None = None
-    if sparse.issparse(P) and P.nnz * float(steps) > _krylov.WORTH:
+    if not isinstance(P, np.ndarray) and P.nnz * float(steps) > _krylov.WORTH:
         curve = _krylov.curve(P, r, mu, steps)
     if curve is None:
         curve = expected_curve(_rows.chain_rows(P), np.ascontiguousarray(r), np.array(mu), steps)
