@@ -161,7 +161,12 @@ def optimal_bias(mdp: TabularMDP) -> Floats:
         h, g = bias(mdp, policy), gain(mdp, policy)
         values = action_values(mdp, h, 1.0)
         tolerance = TIE * max(1.0, float(np.abs(h).max()))
-        keeps = mdp.P @ g >= g[:, None] - tolerance  # an action may not lead to where less is earned
+        after = np.where(mdp.mask, mdp.P @ g, -np.inf)
+        richer = after.max(axis=1) > g + tolerance  # first the gain: values near one hide how little a way there costs
+        if richer.any():
+            policy = np.where(richer, after.argmax(axis=1), policy)
+            continue
+        keeps = after >= g[:, None] - tolerance  # an action may not lead to where less is earned
         values = np.where(keeps, values, -np.inf)
         better = values.max(axis=1) > values[here, policy] + tolerance
         if not better.any():
