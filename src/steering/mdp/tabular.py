@@ -222,12 +222,11 @@ class TabularMDP:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Also called when a copy is unpickled in another process: arrays stay read-only there.
         for key, value in state.items():
-            if isinstance(value, dict):
-                value = {name: _arrays.locked(part) for name, part in value.items()}
-            for part in value.arrays() if isinstance(value, SparseTable) else (value,):
+            kept = {k: _arrays.locked(part) for k, part in value.items()} if isinstance(value, dict) else value
+            for part in kept.arrays() if isinstance(kept, SparseTable) else (kept,):
                 if isinstance(part, np.ndarray):
                     part.flags.writeable = False
-            self.__dict__[key] = value
+            self.__dict__[key] = kept
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field '{name}'")
