@@ -35,7 +35,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering._files import TEMPORARY_PREFIX, write_atomically
+from steering._files import TEMPORARY_PREFIX, make_folder, write_atomically
 from steering.errors import SteeringError, Unreachable
 from steering.sweeps.store import lists, schema
 from steering.sweeps.store.places import StoreError, names_in, read_json, without_controls, writing
@@ -99,9 +99,8 @@ class Store:
         self.directory = Path(directory)
         if create:
             with writing(self.directory):
-                self.directory.mkdir(parents=True, exist_ok=True)
                 for name in FOLDERS:
-                    (self.directory / name).mkdir(exist_ok=True)
+                    make_folder(self.directory / name)
         if not (self.directory / "shards").is_dir():
             raise StoreError(f"{self.directory} is not a results directory: it has no folder 'shards'.")
         for name in FOLDERS:
