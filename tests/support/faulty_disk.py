@@ -170,4 +170,3 @@ class Disk:
         for change in reversed(self.names):
             if lost == "all" or change.removal == (lost == "removals"):
                 change.undo()
-

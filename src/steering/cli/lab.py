@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from steering.cli import stopping
 from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import Imports, import_modules, out, place
 from steering.errors import InvalidOption
@@ -66,7 +67,7 @@ def lab(
     if not no_browser:
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)
-    with contextlib.suppress(KeyboardInterrupt):
+    with stopping.saying("the lab is closed."):
         serve(Lab(setup), made, speed)
 
 

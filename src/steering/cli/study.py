@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, import_modules, out, place, print_json
+from steering.cli import stopping
+from steering.cli.common import Imports, JsonFlag, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.paper.contents import STUDIES
 
@@ -41,12 +41,9 @@ def study(
 
     import_modules(imports)
     began = time.monotonic()
-    try:
-        with Display() as display:
-            found = run_study(name, out_dir, quick=quick, workers=workers, watch=display.show)
-    except KeyboardInterrupt:
-        print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    line = f"interrupted; finished runs are in {out_dir}. Start again to continue."
+    with stopping.saying(line), Display() as display:
+        found = run_study(name, out_dir, quick=quick, workers=workers, watch=display.show)
     if as_json:
         print_json(found.plain())
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 import time
 import warnings
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from steering.cli import stopping
 from steering.cli.common import (
     EXIT_CELLS_FAILED,
-    EXIT_INTERRUPTED,
     Imports,
     JsonFlag,
     err,
@@ -90,7 +89,7 @@ def sweep_command(
     steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
 
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
-    1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
+    1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 Ctrl-C, 143 SIGTERM.
     """
     from steering.sweeps.cells import parse_part
     from steering.sweeps.sweep_file import read_sweep
@@ -231,15 +230,11 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
 def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     from steering.sweeps.engine import sweep
 
-    signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()
-    try:
-        with warnings.catch_warnings(), Display() as display:
-            warnings.showwarning = _one_line
-            report = sweep(wanted, directory, watch=_Telling(display.show), **options)
-    except KeyboardInterrupt:
-        print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    line = f"interrupted; finished cells are in {directory}. Start again to continue."
+    with stopping.saying(line), warnings.catch_warnings(), Display() as display:
+        warnings.showwarning = _one_line
+        report = sweep(wanted, directory, watch=_Telling(display.show), **options)
     _summary(report, time.monotonic() - began, as_json)
     if report.pending:
         raise Unreachable(
@@ -267,10 +262,6 @@ class _Telling:
 
 def _one_line(message: Warning | str, category: object, filename: str, lineno: int, *rest: Any, **more: Any) -> None:
     print(visible(f"warning: {message}"), file=sys.stderr)
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _summary(report: Report, seconds: float, as_json: bool) -> None:
