@@ -15,7 +15,8 @@ from pathlib import Path
 
 from steering import _files
 from steering.sweeps.store import schema
-from steering.sweeps.store.directory import Store, keys_of
+from steering.sweeps.store.directory import Store
+from steering.sweeps.store.shard_files import keys_of
 
 CALLS = ("open", "write", "fsync", "rename", "replace", "unlink", "mkdir")
 LOST = ("all", "removals", "new")
@@ -98,7 +99,7 @@ class Disk:
         return self.real["open"](path, flags, *rest, **more)
 
     def file(self, descriptor, mode):
-        inner = builtins.open(descriptor, mode)
+        inner = builtins.open(descriptor, mode)  # noqa: SIM115
         write = inner.write
 
         class File:

@@ -257,6 +257,11 @@ class _Telling:
             self._told = True
             for reason in report.anew:
                 err.print(f"{reason}.", soft_wrap=True, highlight=False)
+            if report.others and report.pending:
+                who = plural(report.others, "other process").replace("processs", "processes")
+                err.print(
+                    f"{who} at work on {report.directory}: cells finished there are left out here.", soft_wrap=True
+                )
         self._show(report)
 
 
@@ -266,10 +271,12 @@ def _one_line(message: Warning | str, category: object, filename: str, lineno: i
 
 def _summary(report: Report, seconds: float, as_json: bool) -> None:
     if as_json:
-        known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending", "anew")}
+        names = ("cells", "done", "computed", "by_others", "retried", "pending", "anew")
+        known = {name: getattr(report, name) for name in names}
         print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
         return
-    text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {clock(seconds)}"
+    now = f"{report.computed} now" + (f", {report.by_others} by others meanwhile" if report.by_others else "")
+    text = f"{report.done} of {report.cells} cells done ({now}) in {clock(seconds)}"
     out.print(f"{text}; {report.retried} tried again; {len(report.failed)} failed.", highlight=False)
     for name, reason in report.set_aside:
         out.print(f"set aside: {name}: {reason}", soft_wrap=True)
