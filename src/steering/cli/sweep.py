@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,7 +99,7 @@ def sweep_command(
     part_text = part if part is not None else old_part
     mine = parse_part(part_text, os.environ) if part_text is not None else None
     if dry_run:
-        _dry_run(wanted, mine, out_dir, workers, as_json)
+        _dry_run(wanted, mine, out_dir, workers, imports or (), as_json)
         return
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
@@ -171,10 +171,12 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
         out.print(f"computed by different versions: {', '.join(now['versions'])}")
 
 
-def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
+def _dry_run(
+    wanted: Sweep, part: Any, directory: Path, workers: int | None, imports: Sequence[str], as_json: bool
+) -> None:
     from steering.sweeps.cells import Part
     from steering.sweeps.codes import Older
-    from steering.sweeps.estimate import estimate_seconds
+    from steering.sweeps.estimate import estimate
     from steering.sweeps.store.directory import Store
 
     done: set[bytes] = set()
@@ -192,8 +194,8 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     quarantined = sum(key in failed for _, key in mine)
     groups = [wanted.plan.locate(i) for i in pending]
     anew = older.reasons((wanted.plan.groups[number], seed) for number, seed in groups) if older is not None else []
-    cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
-    seconds, unknown = estimate_seconds(wanted.plan, pending)
+    chosen = workers if workers is not None else len(os.sched_getaffinity(0))
+    expected = estimate(wanted.plan, pending, chosen, imports=imports)
     rows = [
         {
             "environment": g.config["environment"],
@@ -209,8 +211,13 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
             "done": len(mine) - len(pending) - quarantined,
             "failed": quarantined,
         }
-        known |= {"pending": len(pending), "workers": cores, "failed_trials": len(unknown), "anew": anew}
-        print_json({**known, "seconds": seconds / cores, "groups": rows})
+        known |= {
+            "pending": len(pending),
+            "workers": max(chosen, 1),
+            "failed_trials": len(expected.failed),
+            "anew": anew,
+        }
+        print_json({**known, "seconds": expected.seconds, "basis": expected.basis, "groups": rows})
         return
     table = Table("environment", "agent", "steps", "seeds", title=wanted.name or "sweep", title_justify="left")
     for row in rows[:50]:
@@ -220,10 +227,13 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
         out.print(f"... and {len(rows) - 50} more pairs of environment and agent")
     held = f", {quarantined} failed before (steering retry runs them)" if quarantined else ""
     count = f"{len(mine)} cells, {len(mine) - len(pending) - quarantined} done{held}, {len(pending)} to run"
-    out.print(f"{count}: about {clock(seconds / cores)} on {plural(cores, 'worker')}.", soft_wrap=True)
+    time_needed = f"about {clock(expected.seconds)} on {plural(max(chosen, 1), 'worker')}"
+    out.print(f"{count}: {time_needed}.", soft_wrap=True)
+    if pending:
+        out.print(f"the time is estimated {expected.basis}.", soft_wrap=True)
     for reason in anew:
         out.print(f"{reason}.", soft_wrap=True, highlight=False)
-    for where, message in unknown[:5]:
+    for where, message in expected.failed[:5]:
         out.print(f"a trial of {where} failed, so its time is a guess: {message}", soft_wrap=True)
 
 

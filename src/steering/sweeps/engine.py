@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steering._modules import folders_of, import_all, importing
+from steering._modules import import_all, importing
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption, SteeringError
 from steering.sweeps.batches import Sizes
 from steering.sweeps.cells import Group, Part, Plan
-from steering.sweeps.codes import Older, expected_codes, modules_for, sources_of
-from steering.sweeps.compute import Failure, Outcome, pack_batch, warm_list
-from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
+from steering.sweeps.codes import Older, modules_for
+from steering.sweeps.compute import Failure, Outcome, pack_batch
+from steering.sweeps.executors import Executor, Limits, check_choice, make_executor, make_setup
 from steering.sweeps.journal import Journal
 from steering.sweeps.sharing import Others, at_work, from_another_place
 from steering.sweeps.store.directory import Store
@@ -156,9 +156,7 @@ def sweep(
         run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            sources = sources_of(modules)
-            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups), sources)
-            executor = make_executor(workers, scheduler, limits, setup)
+            executor = make_executor(workers, scheduler, limits, make_setup(groups, modules))
             try:
                 run.all(executor, began)
             finally:
