@@ -11,7 +11,7 @@ import typer
 
 from steering.cli import stopping
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import Imports, import_modules, out, place
+from steering.cli.common import Imports, Steps, import_modules, out, place
 from steering.errors import InvalidOption
 
 DEFAULT_AGENTS = ("steering", "psrl")
@@ -28,7 +28,7 @@ def lab(
         list[str] | None,
         typer.Option("--agent", "-a", help="Agent; repeat for more side by side.", autocompletion=complete_agent),
     ] = None,
-    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run.")] = 5000,
+    steps: Steps = 5000,
     seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of the noise, which all agents share.")] = 0,
     speed: Annotated[float, typer.Option(help="Steps a second at which the page begins to play.")] = 20.0,
     port: Annotated[int, typer.Option("--port", "-p", help="Port on this machine; 0 takes any free one.")] = 8765,

@@ -16,6 +16,8 @@ from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import (
     Imports,
     JsonFlag,
+    Seeds,
+    Steps,
     err,
     import_modules,
     out,
@@ -50,8 +52,8 @@ def run_command(
         list[str],
         typer.Option("--agent", "-a", help="Agent; repeat to compare.", autocompletion=complete_agent),
     ],
-    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run.")] = 5000,
-    seeds: Annotated[int, typer.Option("--seeds", "-k", help="Number of seeds (0, 1, ...).")] = 10,
+    steps: Steps = 5000,
+    seeds: Seeds = 10,
     out_dir: Annotated[
         Path | None,
         typer.Option(
@@ -87,9 +89,10 @@ def run_command(
     refuse_twice(learners)
     if steps < 1:
         raise InvalidOption(f"--steps is {steps}; it must be at least 1.")
-    if seeds < 1:
+    if isinstance(seeds, int) and seeds < 1:
         raise InvalidOption(f"--seeds is {seeds}; it must be at least 1.")
-    refuse_too_long(steps, seeds * len(learners))
+    chosen = checked_seeds(seeds)
+    refuse_too_long(steps, len(chosen) * len(learners))
     made = _prepared(out_dir) if out_dir is not None else []
     parts: list[Runs] = []
 
@@ -97,15 +100,15 @@ def run_command(
         """Report what is finished; returns the line for an end that came too early."""
         finished = [part.results() for part in parts if part.finished]
         if finished:
-            _report(finished, out_dir, as_json, seeds)
+            _report(finished, out_dir, as_json, len(chosen))
         else:
             _unmake(made)
         done = sum(len(one.seeds) for one in finished)
-        return f"interrupted: {done} of {plural(len(learners) * seeds, 'run')} finished." if stopped else ""
+        return f"interrupted: {done} of {plural(len(learners) * len(chosen), 'run')} finished." if stopped else ""
 
     with stopping.last_words(lambda: reported(stopped=True)):
         try:
-            complete = _run_all(environment, learners, steps, checked_seeds(seeds), parts)
+            complete = _run_all(environment, learners, steps, chosen, parts)
         except BaseException:
             _unmake(made)
             raise
