@@ -338,9 +338,8 @@ class TabularMDP:
         if self._sparse is None:
             return self
         require_dense("an MDP", self.n_states, self.n_actions)
-        table = self._sparse
-        parts = (table.probabilities, table.mean, table.std)
-        return self._with(dict(zip(_ARRAYS, (table.dense(part) for part in parts), strict=True)), None)
+        parts = (self._sparse.dense(part) for part in self._sparse.arrays()[2:])
+        return self._with(dict(zip(_ARRAYS, parts, strict=True)), None)
 
     def to_sparse(self) -> TabularMDP:
         """The same MDP with sparse rows; rewards of transitions that cannot happen are forgotten."""
@@ -349,6 +348,10 @@ class TabularMDP:
     def by_size(self) -> TabularMDP:
         """The form that suits the size: dense while a dense table is small, sparse beyond (`DENSE_ENTRIES`)."""
         return self.to_dense() if self.entries <= DENSE_ENTRIES else self.to_sparse()
+
+    def scaled(self, factor: float) -> TabularMDP:
+        """The same MDP with rewards, their means and deviations, times a positive factor."""
+        return self._with(*build.scaled(self._dense, self._sparse, factor))
 
     def _with(self, dense: dict[str, Floats] | None, table: SparseTable | None) -> TabularMDP:
         mdp = type(self).__new__(type(self))

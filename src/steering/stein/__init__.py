@@ -24,6 +24,7 @@ from steering.stein.operators import Operator, Reversible, get_operator, operato
 from steering.stein.posterior import posterior_information, posterior_information_rows
 from steering.stein.sparse import SparseRows, discrepancy_sparse, sparse_rows
 from steering.stein.thinning import thin
+from steering.stein.value_kernels import MixedKernel, ValueKernel
 from steering.stein.vectors import (
     hamming_graph,
     vector_discrepancy,
@@ -38,12 +39,14 @@ __all__ = [
     "GramKernel",
     "InfiniteVarianceWarning",
     "InvalidDistribution",
+    "MixedKernel",
     "Operator",
     "RareOutcomeWarning",
     "Reversible",
     "SparseRows",
     "SteinSupportWarning",
     "TwoParameter",
+    "ValueKernel",
     "discrepancy",
     "discrepancy_from_counts",
     "discrepancy_sparse",
