@@ -8,6 +8,7 @@ such as visits or V, the darker the larger.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,12 @@ def is_grid(mdp: TabularMDP) -> bool:
 
 def cells_of(mdp: TabularMDP) -> tuple[Ints, Ints]:
     """Row and column of every state; refused unless all states are named ``(row, column)``."""
-    found = [_CELL.fullmatch(name) for name in mdp.state_names]
+    return places_of(mdp.state_names)
+
+
+def places_of(names: Sequence[str]) -> tuple[Ints, Ints]:
+    """Row and column of every name, as of `cells_of`."""
+    found = [_CELL.fullmatch(name) for name in names]
     if not found or any(match is None for match in found):
         raise NotAvailable("there is nothing to draw: only states that are named '(row, column)' make a picture.")
     places = np.array([match.groups() for match in found if match is not None], dtype=np.int64)
