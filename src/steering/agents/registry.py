@@ -253,6 +253,10 @@ def find_agent(name: str) -> AgentEntry:
     if name not in AGENTS:
         load_plugins()
     if name not in AGENTS:
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1 and all(part.lower() in AGENTS for part in parts):
+            several = " ".join(f"-a {part.lower()}" for part in parts)
+            raise UnknownName(f"'{name}' is several agents; give one at a time: {several} (in Python, a list).")
         raise unknown_name("agent", name, AGENTS, own=True)
     return AGENTS[name]
 

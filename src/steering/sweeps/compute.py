@@ -212,6 +212,11 @@ def _environment(text: str, content: str | None, code: str) -> Environment:
     return environment
 
 
+def forget_environments() -> None:
+    """Make every environment anew when it is needed next."""
+    _environment.cache_clear()
+
+
 def failure_of(index: int, error: BaseException) -> Failure:
     """What is kept of an exception."""
     kind = "memory" if isinstance(error, MemoryError) else "error"
