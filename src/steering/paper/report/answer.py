@@ -145,7 +145,7 @@ def _works(one: Tally) -> str:
         return "works"
     if one.fails == one.total:
         return "does not work"
-    return "works in part" if one.passes else "may or may not work (undecided with this many seeds)"
+    return "works in part" if one.passes else "may or may not work (too few seeds)"
 
 
 def _source_of_gain(result: Reproduction, claims: Mapping[str, Claim]) -> tuple[str, str]:

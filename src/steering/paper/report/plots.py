@@ -16,7 +16,7 @@ from steering.paper import looks
 from steering.paper.charts import Chart, Series
 from steering.paper.report.answer import Row
 
-HEIGHT, LOW_HEIGHT, ROW = 300, 190, 33
+HEIGHT, LOW_HEIGHT, ROW = 300, 190, 27
 """Heights in pixels: a panel, one of four side by side and a heatmap, and a row of the headline."""
 MANY = 4
 INK = "ink"
