@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from steering.paper.report.answer import NAMES, QUESTIONS, Card, cards, headline, sentences
+from steering.paper.report.answer import NAMES, QUESTIONS, cards, headline, sentences
 from steering.paper.report.settings import settings_rows, size_words, variants_rows
 from steering.paper.rule import Claim, Verdict
 
@@ -87,8 +87,7 @@ def markdown(result: Reproduction) -> str:
     if headline(result):
         parts.append("![Regret on DeepSea 15, like for like](figures/headline.png)\n")
     columns = ["question", "verdict", *NAMES.values()]
-    shown = [[f"{card.topic}: {QUESTIONS[card.topic]}", card.verdict, *_texts(card)] for card in cards(result)]
-    parts += [markdown_table(columns, shown), "", f"*{size_words(result.scale)}*\n"]
+    parts += [markdown_table(columns, card_rows(result)), "", f"*{size_words(result.scale)}*\n"]
     parts += ["Three STEERINGs:\n", *[f"- **{name}**: {text}" for name, text in variants_rows()], ""]
     for part in result.chapters:
         chapter = part.chapter
@@ -104,9 +103,13 @@ def markdown(result: Reproduction) -> str:
     return "\n".join(parts)
 
 
-def _texts(card: Card) -> list[str]:
-    """How each STEERING did."""
-    return [text for name, text in card.rows if name in NAMES.values()]
+def card_rows(result: Reproduction) -> list[list[str]]:
+    """The cards as rows: question, verdict, how each STEERING did."""
+    rows = []
+    for card in cards(result):
+        did = [text for name, text in card.rows if name in NAMES.values()]
+        rows.append([f"{card.topic}: {QUESTIONS[card.topic]}", card.verdict, *did])
+    return rows
 
 
 def kinds(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
