@@ -43,7 +43,7 @@ def main(directory: Path) -> None:
     counts = Counter(str(claim.verdict) for claim in counted)
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     lines = [*(f"{n}. **{verdict}** {rest}" for n, (verdict, rest) in enumerate(sentences(result), 1)), ""]
-    for name, title in FIGURES.items():
+    for name in FIGURES:
         shrink(directory / "figures" / f"{name}.png", DOCS / "figures" / f"repro_{name}.png")
     lines += [image("headline"), "", markdown_table(["question", "verdict", *NAMES.values()], card_rows(result)), ""]
     lines += [f"Size: `--{result.scale.name}`. {len(counted)} claims: {shown}.", ""]

@@ -112,7 +112,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
 def test_names_of_the_paper_and_verdicts_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = call(capsys, "reproduce", "fig4", "fig1", "--out", str(tmp_path))
     assert code == 0
-    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"schematics_deepsea", "schematics_widenarrow", "concept"}
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {
+        "schematics_deepsea",
+        "schematics_widenarrow",
+        "concept",
+    }
     code, again, _ = call(capsys, "reproduce", "--verdicts", str(tmp_path))
     assert code == 0
     assert again.splitlines()[:3] == out.splitlines()[1:4]

@@ -32,7 +32,8 @@ WIDE = """[...document.querySelectorAll("body *")].filter((e) =>
 PLOTS = """[...document.querySelectorAll(".plot")].filter((p) => !p.closest("[hidden]")).map((p) =>
   [p.dataset.drawn, p.clientWidth, p.clientHeight, Boolean(p.firstElementChild?.shadowRoot)])"""
 INKED = """((id) => { const find = (root) => { for (const e of root.querySelectorAll("*")) {
-    if (e.tagName === "CANVAS") return e; const inner = e.shadowRoot && find(e.shadowRoot); if (inner) return inner; } return null; };
+    if (e.tagName === "CANVAS") return e;
+    const inner = e.shadowRoot && find(e.shadowRoot); if (inner) return inner; } return null; };
   return find(document.getElementById(id)).toDataURL(); })(%s)"""
 SETTLE = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(go, 60))))"
 

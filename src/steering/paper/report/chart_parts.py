@@ -38,7 +38,8 @@ def chart_part(name: str, chart: Chart) -> str:
         for number, one in enumerate(chart["charts"])
     )
     label = escape(chart["label"])
-    return f'<div class="chart"><div class="options" role="group" aria-label="{label}">{label}: {buttons}</div>{parts}</div>'
+    options = f'<div class="options" role="group" aria-label="{label}">{label}: {buttons}</div>'
+    return f'<div class="chart">{options}{parts}</div>'
 
 
 def _one(name: str, chart: Chart) -> str:

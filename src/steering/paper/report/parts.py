@@ -38,8 +38,9 @@ def answer_part(result: Reproduction, *, drawn: bool) -> str:
 
 def _headline(rows: Sequence[Row], result: Reproduction, *, drawn: bool) -> str:
     caption = (
-        "Share of an oracle's reward lost on DeepSea 15 (Figure 3, high sparsity): 0 is best. Under each STEERING stands the IDS nearest to it, which has the "
-        "variance for the Stein information and the same priors; mean, 95 % interval."
+        "Share of an oracle's reward lost on DeepSea 15 (Figure 3, high sparsity): 0 is best. Under each STEERING "
+        "stands the IDS nearest to it, with the variance for the Stein information and the same priors; mean, 95 % "
+        "interval."
     )
     shown = headline_part(rows) if drawn else image(result.directory / "figures" / "headline.png", "Regret, DeepSea 15")
     return f'<figure class="headline">{shown}<figcaption>{escape(caption)}</figcaption></figure>'
@@ -69,7 +70,8 @@ def chapter_part(part: Finished, *, drawn: bool) -> str:
     beside = f'<aside aria-label="claims">{_beside(part.claims)}</aside>' if part.claims else ""
     return (
         f'<section id="{chapter.name}" class="figure"><h2>{escape(chapter.paper)} · {escape(chapter.title)}</h2>'
-        f'<p>{escape(chapter.text)}</p><div class="{"beside" if beside else ""}"><div>{body}</div>{beside}</div></section>'
+        f"<p>{escape(chapter.text)}</p>"
+        f'<div class="{"beside" if beside else "alone"}"><div>{body}</div>{beside}</div></section>'
     )
 
 
@@ -106,7 +108,9 @@ def verdict_buttons(claims: Sequence[Claim]) -> str:
     """Buttons that show how many claims about STEERING got each verdict, and filter the tables."""
     by_verdict = counts(claims)
     total = sum(len(part) for part in by_verdict.values())
-    buttons = [f'<button type="button" class="tile all" data-verdict="" aria-pressed="true"><b>{total}</b> all</button>']
+    buttons = [
+        f'<button type="button" class="tile all" data-verdict="" aria-pressed="true"><b>{total}</b> all</button>'
+    ]
     for verdict, part in by_verdict.items():
         kind = CLASSES[verdict]
         label = f"<b>{len(part)}</b> {escape(str(verdict))}"
@@ -154,5 +158,3 @@ def image(path: Path, title: str) -> str:
         raise NotAvailable(f"the figure {path} is missing; make it again with: steering reproduce.")
     data = base64.b64encode(path.read_bytes()).decode()
     return f'<img alt="{escape(title)}" src="data:image/png;base64,{data}">'
-
-

@@ -107,7 +107,9 @@ def _series(figure: Any, line: Series, *, log: tuple[bool, bool], floor: float) 
         figure.varea("x", "low", "high", source=source, fill_alpha=0.16, **look)
     found = []
     if line.get("marker"):
-        found.append(figure.scatter("x", "mean", source=source, size=line.get("size", 7), marker=_marker(line["marker"]), **look))
+        found.append(
+            figure.scatter("x", "mean", source=source, size=line.get("size", 7), marker=_marker(line["marker"]), **look)
+        )
     if not line.get("points"):
         dash = _dash(line["dash"])
         width = max(line.get("width", 1.4) * 1.25, 1.5)

@@ -24,8 +24,9 @@ RULE = (
     "claim holds when the effect of the literal paper passes (or the only effect, where STEERING is not in the claim); "
     "it holds with the sound operator when that of the paper made sound passes instead; it holds for our default only "
     "when neither does but our default passes, which differs from the paper in more than the operator; it is "
-    "undecided with this many seeds when none passes and one effect is undecided, not testable when there is no test or "
-    "an effect is missing, and it does not hold when all fail. Nothing is corrected for the number of claims: of the effects that sit exactly at "
+    "undecided with this many seeds when none passes and one effect is undecided, not testable when there is no test "
+    "or an effect is missing, and it does not hold when all fail. Nothing is corrected for the number of claims: of "
+    "the effects that sit exactly at "
     "their threshold one in forty would pass by chance, so a single narrow pass among so many says little. Controls "
     "are questions of ours, with the same rule; they are listed and not counted."
 )

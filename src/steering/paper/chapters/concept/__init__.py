@@ -136,7 +136,9 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
     """The same with lines for the arrows, on the same axes for all times."""
     table = tables["points"]
     names = {"draw": "posterior draw", "mean": "posterior mean", "truth": "truth"}
-    one = chart(None, TITLE, xlabel="first principal direction", ylabel="second", size=f"{scale.name}: one seed", band="")
+    one = chart(
+        None, TITLE, xlabel="first principal direction", ylabel="second", size=f"{scale.name}: one seed", band=""
+    )
     one["share_y"] = True
     room = 0.05 * float(np.ptp(table["x"]))
     one["xlim"] = (float(table["x"].min()) - room, float(table["x"].max()) + room)
