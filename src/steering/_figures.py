@@ -15,9 +15,18 @@ from steering.errors import NotAvailable
 FORMATS = ("png", "svg", "pdf")
 
 
+class Sheet(Figure):
+    """A figure that a notebook shows by itself, whether or not pyplot was imported there."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=100)
+        return content.getvalue()
+
+
 def new_figure(width: float = 7.2, height: float = 4.4) -> Figure:
     """An empty figure that draws off screen."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Sheet(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
