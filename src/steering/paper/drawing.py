@@ -89,7 +89,7 @@ def headline_figure(rows: Sequence[Row]) -> Figure:
     for place, row in enumerate(rows):
         effect, name = row.effect, row.agent.partition(":")[0]
         ends = [[effect.value - effect.low], [effect.high - effect.value]] if effect.known else None
-        style = {"color": looks.colour(row.agent), "marker": markers.get(name, "D")}
+        style: dict[str, Any] = {"color": looks.colour(row.agent), "marker": markers.get(name, "D")}
         axes.errorbar([effect.value], [-place], xerr=ends, capsize=3, markersize=8, linewidth=2, **style)
     axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
     axes.set_xlabel("share of the oracle's reward that is lost on DeepSea 15 (0 is best; mean, 95 % interval)")

@@ -68,7 +68,7 @@ def table_goodness_of_fit(
     generator = fit_settings("multinomial", draws, rng)
     n = sample_size(table, "V")
     drawn = generator.multinomial(int(n), flat / flat.sum(), size=draws).reshape(draws, *model.shape)
-    observed, replicates = _statistics(table, drawn, model, operator, kernel, n)
+    observed, replicates = _statistics(table, drawn.astype(float), model, operator, kernel, n)
     impossible = bool((table[model == 0] > 0).any())
     return FitTest(observed, share_above(observed, replicates, impossible), "multinomial", draws, replicates)
 
@@ -135,6 +135,6 @@ def _statistics(
 ) -> tuple[float, Floats]:
     """The V-statistic of the table and of every replicate."""
     step = max(1, _BLOCK // q.size)
-    parts = [table[None], *(drawn[start : start + step].astype(float) for start in range(0, len(drawn), step))]
+    parts = [table[None], *(drawn[start : start + step] for start in range(0, len(drawn), step))]
     values = np.concatenate([vector_form(part, q, operator, kernel) for part in parts]) / n**2
     return float(values[0]), values[1:]

@@ -65,8 +65,11 @@ def vector_discrepancy_from_samples(
     n = float(weight.sum())
     enough_samples(n, statistic)
     factor, op = vector_factor(kernel, points.shape[1]), get_operator(operator)
-    pairs = _Difference(points, log_pmf, sizes, factor) if op.name == "difference" else None
-    pairs = pairs or _Exchange(points, log_pmf, sizes, factor, op)
+    pairs: _Difference | _Exchange
+    if op.name == "difference":
+        pairs = _Difference(points, log_pmf, sizes, factor)
+    else:
+        pairs = _Exchange(points, log_pmf, sizes, factor, op)
     total, own = 0.0, 0.0
     step = max(1, _BLOCK // len(points))
     for start in range(0, len(points), step):

@@ -242,7 +242,13 @@ def headline_drawing(rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         family = row.agent.partition(":")[0]
         low, high = ((end if math.isfinite(end) else row.effect.value) for end in (row.effect.low, row.effect.high))
-        data = {"y": [row.label], "mean": [row.effect.value], "low": [low], "high": [high], "agent": [row.agent]}
+        data: dict[str, list[Any]] = {
+            "y": [row.label],
+            "mean": [row.effect.value],
+            "low": [low],
+            "high": [high],
+            "agent": [row.agent],
+        }
         source, look = _source(data), {"color": looks.colour(row.agent), "name": row.label}
         figure.segment("low", "y", "high", "y", source=source, line_width=4, **look)
         figure.scatter("mean", "y", source=source, size=13, marker=MARKERS.get(family, "diamond"), **look)
