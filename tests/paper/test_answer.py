@@ -13,6 +13,7 @@ from reproduction_small import CHAPTERS, SMALL
 from steering.paper.chapter import Topic
 from steering.paper.fits import Effect
 from steering.paper.report.answer import Tally, cards, headline, sentences, tally
+from steering.paper.report.text import kinds
 from steering.paper.rule import Claim, above, controls
 from steering.paper.run import Finished, Reproduction
 from steering.paper.scale import BASELINES, LEARNED_IDS, LEARNED_PSRL, MEAN_IDS, VARIANTS
@@ -125,6 +126,13 @@ def test_tallies_count_effects_that_exist() -> None:
     assert tally(claims, "literal") == Tally(1, 1, 1)
     assert tally(claims, "literal").text() == "1 of 3 hold, 1 undecided"
     assert tally(claims, "default").text() == "not run"
+
+
+def test_claims_about_others_stand_apart() -> None:
+    untested = Claim("z", "a claim", "there", "none", untestable="a proof")
+    control = Claim("y", "", "", "", above(0), {"literal": GOOD}, control=True)
+    ours, others, asked = kinds([claim(all=GOOD), control, claim(literal=BAD), untested]).values()
+    assert (ours, others, asked) == ([claim(literal=BAD), untested], [claim(all=GOOD)], [control])
 
 
 @pytest.mark.parametrize(
