@@ -24,11 +24,13 @@ EVENTS = 1_000_000
 CLIENTS, REQUESTS = 8, 100
 
 
-def ask_and_tell(place: Path, states: int, *, sync: bool) -> list[dict[str, Any]]:
-    """Median and worst time of ask and tell after a short history."""
+def ask_and_tell(place: Path, states: int, *, sync: bool, limit: float = 20.0, seen: int = 0) -> list[dict[str, Any]]:
+    """Median and worst time of ask and tell after a short history, or after so many rows of an import."""
     rng = np.random.default_rng(0)
     asks, tells = [], []
     with Session.create(place, states, 4, sync=sync) as session:
+        if seen:
+            session.import_log(log_of(place / "log.csv", states, seen))
         state = 0
         for _ in range(STEPS):
             begin = time.perf_counter()
@@ -40,9 +42,19 @@ def ask_and_tell(place: Path, states: int, *, sync: bool) -> list[dict[str, Any]
             tells.append(time.perf_counter() - middle)
     how = "with fsync" if sync else "without fsync"
     return [
-        row(f"ask, {states} states, {how}", asks[5:], 20.0 if not sync else None),
+        row(f"ask, {states} states, {how}", asks[5:], limit if not sync else None),
         row(f"tell, {states} states, {how}", tells[5:], 5.0 if not sync else None),
     ]
+
+
+def log_of(path: Path, states: int, rows: int) -> Path:
+    """A log in which every state leads to a few others."""
+    rng = np.random.default_rng(1)
+    s, a, jump = rng.integers(states, size=rows), rng.integers(4, size=rows), rng.integers(-3, 4, size=rows)
+    cells = np.stack([s, a, np.round(rng.normal(size=rows), 3), (s + (a + 1) * jump) % states], axis=1)
+    lines = (f"{int(s)},{int(a)},{r},{int(y)}" for s, a, r, y in cells.tolist())
+    path.write_text("\n".join(["state,action,reward,next_state", *lines]) + "\n", encoding="utf-8")
+    return path
 
 
 def row(case: str, seconds: list[float], limit: float | None) -> dict[str, Any]:
@@ -127,6 +139,7 @@ def main() -> list[dict[str, Any]]:
         rows = ask_and_tell(place / "small", 12, sync=False)
         rows += ask_and_tell(place / "hundred", 100, sync=False)
         rows += ask_and_tell(place / "synced", 100, sync=True)
+        rows += ask_and_tell(place / "many", 10_000, sync=False, limit=200.0, seen=20_000)
         rows += opening(place / "long")
         rows += server(place / "served")
     return rows

@@ -98,7 +98,7 @@ REFUSED = [
     (
         "qqqq",
         UnknownName,
-        "known: chain, deepsea, file, garnet, griddeepsea, gym, lazychain, lock, loop, maze, priormdp",
+        "known: admission, chain, deepsea, file, garnet, griddeepsea, gym, inventory, lazychain, lock, loop, maint",
     ),
     ("priormdp:4,2,seed=-1", InvalidOption, "seed of priormdp is -1"),
     ("deepsea:8,discount=1", InvalidOption, "discount is 1"),

@@ -22,7 +22,18 @@ IDS = register_all()
 
 def test_all_are_registered_once() -> None:
     names = ["DeepSea", "WideNarrow", "PriorMDP", "RiverSwim", "GridDeepSea", "Chain", "Loop", "LazyChain", "Lock"]
-    names += ["Maze", "Rooms", "Garnet"]
+    names += [
+        "Maze",
+        "Rooms",
+        "Garnet",
+        "Inventory",
+        "Maintenance",
+        "Queue",
+        "Patience",
+        "Admission",
+        "Selling",
+        "Rental",
+    ]
     assert [f"steering/{name}-v0" for name in names] == IDS
     assert list(GYM_NAMES) == list(ENTRIES)
     assert register_all() == IDS  # again, without a warning that an id is overridden

@@ -1,6 +1,7 @@
-"""A small study from end to end: tuned, compared, written, started again; and the grids that the real one has."""
+"""A small study from end to end: developed, tuned, confirmed, written, started again; and the lists of the real one."""
 
 import dataclasses
+import json
 import signal
 import subprocess
 import sys
@@ -11,45 +12,35 @@ import pandas as pd
 import pytest
 
 from steering.agents import make_agent
+from steering.agents.registry import BUILT_IN
 from steering.agents.steering import SteeringOptions
 from steering.cli import main
-from steering.paper.chapter import Run
+from steering.envs import make_env
+from steering.paper.chapter import Run, Wish
 from steering.paper.chapters import ladder
-from steering.paper.chapters.default.design import (
-    FAMILIES,
-    OURS,
-    TUNING_SEED,
+from steering.paper.chapters.default import STUDY
+from steering.paper.chapters.default.details import words
+from steering.paper.chapters.default.rivals import LARGE, OURS, RIVALS, controls, rivals_of
+from steering.paper.chapters.default.stages import (
     Design,
-    Family,
-    Task,
-    default_design,
-    with_prior,
+    all_blocks,
+    confirmation_blocks,
+    design,
+    development_blocks,
+    run_stages,
+    tuning_blocks,
 )
-from steering.paper.chapters.default.page import markdown, sizes_data, tasks_data
-from steering.paper.chapters.default.tuning import comparison_blocks, oracle_reward, run_design, tune, tuning_blocks
-from steering.paper.chapters.default.verdicts import compare
+from steering.paper.chapters.default.tasks import CONFIRMATION, DEVELOPMENT, THIRTEEN, new_kinds
 from steering.paper.scale import Block
-from steering.paper.source import Source, canonical, run_blocks
+from steering.paper.source import Source, run_blocks
 from steering.paper.study import run_study
 from steering.paper.tables import read_csv
-from steering.runs.statistics import LEAST_VALUES
+from steering.paper.task import Task
 from steering.sweeps.store.load import load
 from steering.sweeps.sweep_file import read_sweep
 
-ALL = (OURS, "q_learning", "psrl")
-CLASS = ("priormdp:3,2,seed=0", "priormdp:3,2,seed=1")
-SMALL = Design(
-    "small",
-    (
-        Task("DeepSea 4", ("deepsea:4",), steps=600, seeds=6, tuning=(2,), families=ALL),
-        Task("class", CLASS, steps=200, seeds=3, tuning=(1,), prior={"eta": 3.0}, families=ALL),
-    ),
-    (
-        Family(OURS, ("steering",)),
-        Family("q_learning", ("q_learning:epsilon=1", "q_learning:epsilon=0.1")),
-        Family("psrl", ("psrl",)),
-    ),
-)
+SMOKE = Wish(smoke=True)
+WORDS = {"prior", "verdict", "alone"}
 
 
 def runs_in(directory: Path, watch=None) -> Run:
@@ -62,171 +53,215 @@ def runs_in(directory: Path, watch=None) -> Run:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory):
+def smoke(tmp_path_factory: pytest.TempPathFactory):
     directory = tmp_path_factory.mktemp("study")
-    finals = run_design(runs_in(directory), SMALL)
-    chosen = {(row.task, row.family): row.setting for row in finals.itertuples()}
-    return directory, finals, chosen
+    return directory, run_study("default", directory, smoke=True, workers=0)
 
 
-def test_the_best_setting_on_the_tuning_seeds_is_chosen(study) -> None:
-    directory, _, chosen = study
+def test_everything_is_written_and_follows_from_the_published_tables(smoke) -> None:
+    directory, found = smoke
+    names = [path.name for path in found.files]
+    published = ["study.csv", "study_settings.csv", "study_tasks.csv", "study_ladder.csv"]
+    assert names == [*published, "study.md", "study_verdicts.png", "study_tasks.png", "study_runs.csv"]
+    assert all(path.stat().st_size > 200 for path in found.files)
+    tables = {name.removesuffix(".csv"): read_csv(directory / name) for name in published}
+    assert STUDY.page(tables) == (directory / "study.md").read_text(encoding="utf-8")
+    again = STUDY.answer(read_csv(directory / "study_runs.csv"), SMOKE)
+    for name, table in again.items():
+        read, made = (one.assign(**{key: words(one[key]) for key in WORDS & set(one)}) for one in (tables[name], table))
+        pd.testing.assert_frame_equal(read, made.round(4), check_dtype=False)
+    assert len(found.summary) == 3
+
+
+def test_the_page_begins_with_the_answer(smoke) -> None:
+    directory, found = smoke
+    lines = (directory / "study.md").read_text(encoding="utf-8").splitlines()
+    assert lines[2] == " ".join(found.summary)
+    assert lines[4].startswith("![")
+    assert lines[6].startswith("| rival | tasks |")
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Where it is behind, and why",
+        "## Scores in every task",
+        "## What the parts are worth",
+        "## From the paper to the default",
+        "## What was developed on what",
+        "## Rivals and their settings",
+        "## Run it yourself",
+    ]
+    study = found.tables["study"]
+    shown = study[(study["stage"] == "confirmation") & (study["how"] == "single")]
+    counts = shown["verdict"].value_counts()
+    assert f"better in {counts.get('better', 0)}, level in {counts.get('tied', 0)}" in lines[2]
+
+
+def test_scores_are_regret_over_what_is_to_gain(smoke) -> None:
+    directory, _ = smoke
+    table = read_csv(directory / "study_runs.csv")
+    mine = table[(table["task"] == "chain 5") & (table["how"] == "ours")].set_index("seed")["score"]
+    raw = load(directory / "confirmation").finals
+    raw = raw[(raw["environment"] == "chain:5") & (raw["agent"] == "steering")].set_index("seed")
+    pd.testing.assert_series_equal(mine, raw["score"], check_names=False, check_index_type=False)
+    assert set(table[table["stage"] == "confirmation"]["seed"]) == {0, 1, 2, 3, 4, 5}
+
+
+def test_the_best_settings_are_chosen_on_runs_of_their_own(smoke) -> None:
+    directory, found = smoke
+    runs = read_csv(directory / "study_runs.csv")
+    grid = runs[runs["how"] == "grid"]
+    means = grid.groupby(["rival", "setting", "task"])["score"].mean().groupby(["rival", "setting"]).mean()
+    settings = found.tables["study_settings"]
+    for rival in ("psrl", "ids", "ucb_q"):
+        chosen = settings[(settings["rival"] == rival) & settings["single"]]["text"].tolist()
+        assert chosen == [means[rival].idxmin()] or means[rival][chosen[0]] == means[rival].min()
+        assert set(runs[(runs["rival"] == rival) & (runs["how"] == "single")]["setting"]) == set(chosen)
     tuned = load(directory / "tuning").finals
-    assert set(tuned["seed"]) == {TUNING_SEED, TUNING_SEED + 1}
-    means = tuned[tuned["environment"] == "deepsea:4"].groupby("agent")["realised_regret"].mean()
-    assert chosen["DeepSea 4", "q_learning"] in ("q_learning:epsilon=1", "q_learning:epsilon=0.1")
-    assert means.idxmin().startswith(chosen["DeepSea 4", "q_learning"])
-    assert chosen["class", "psrl"] == "psrl:eta=3.0"
-    assert chosen["class", "q_learning"].startswith("q_learning:epsilon")
+    assert set(tuned["seed"]) == {100, 101}
+    part = tuned[tuned["environment"] == "chain:5"].assign(name=lambda table: table["agent"].str.partition(":")[0])
+    best = part.groupby(["name", "agent"])["score"].mean()["psrl"].idxmin()
+    row = runs[(runs["task"] == "chain 5") & (runs["rival"] == "psrl") & (runs["how"] == "tuned")]
+    assert set(row["setting"]) == {best}
 
 
-def test_scores_are_regret_over_the_oracles_reward(study) -> None:
-    directory, finals, _ = study
-    one = finals[(finals["task"] == "DeepSea 4") & (finals["family"] == OURS)].set_index("seed")["score"]
-    raw = load(directory / "comparison").finals
-    raw = raw[(raw["environment"] == "deepsea:4") & (raw["agent"] == "steering")].set_index("seed")
-    pd.testing.assert_series_equal(one, raw["normalised_regret"], check_names=False)
-    assert finals["normalised"].all()
-    counts = finals.groupby(["task", "family"]).size()
-    assert (counts["DeepSea 4"] == 6).all()
-    assert (counts["class"] == 6).all()
-
-
-def test_a_study_that_is_started_again_computes_nothing_and_gives_the_same(study) -> None:
-    directory, finals, _ = study
+def test_a_study_that_is_started_again_computes_nothing_and_gives_the_same(smoke) -> None:
+    directory, _ = smoke
     computed = []
-    again = run_design(runs_in(directory, lambda report: computed.append(report.computed)), SMALL)
-    pd.testing.assert_frame_equal(again, finals)
+    again = run_stages(runs_in(directory, lambda report: computed.append(report.computed)), SMOKE)
+    pd.testing.assert_frame_equal(again, read_csv(directory / "study_runs.csv"), check_dtype=False)
     assert max(computed) == 0
 
 
-def test_a_directory_with_other_runs_gives_what_an_empty_one_gives(tmp_path: Path, monkeypatch) -> None:
-    """As after an upgrade that changed a preset: the text of the agent is the same, its options are not."""
-    families = (Family(OURS, ("steering",)), Family("paper", ("steering:preset=paper-sound", "steering:preset=paper")))
-    task = Task("DeepSea 4", ("deepsea:4",), steps=100, seeds=3, tuning=(2,), families=(OURS, "paper"))
-    before = run_design(runs_in(tmp_path / "old"), Design("d", (task,), families))
-    for preset in ("paper", "paper-sound"):
-        monkeypatch.setitem(SteeringOptions.presets[preset], "info_weight", 40.0)
-    smaller = Design("d", (dataclasses.replace(task, seeds=2),), families)
-    again = run_design(runs_in(tmp_path / "old"), smaller)
-    fresh = run_design(runs_in(tmp_path / "new"), smaller)
-    pd.testing.assert_frame_equal(again, fresh)
-    assert list(again["seed"]) == [0, 1, 0, 1]
-    assert set(before["score"]) != set(fresh["score"])
-
-
-def test_tuning_halves_and_takes_all_environments_of_a_class(tmp_path: Path) -> None:
-    """By hand: seven settings on one seed for each MDP, the best three on two, the best two on four."""
-    grid = tuple(f"q_learning:epsilon={e},learning_rate=0.5" for e in (1.0, 0.7, 0.5, 0.3, 0.1, 0.05, 0.02))
-    apart = ("priormdp:3,2,seed=0", "priormdp:3,2,seed=7")  # the first alone would choose another setting
-    task = Task("class", apart, steps=150, tuning=(1, 2, 4), families=("q_learning",))
-    design = Design("d", (task,), (Family("q_learning", grid),))
-    chosen = tune(runs_in(tmp_path), design)
-    table = load(tmp_path / "tuning").finals
-    running = list(grid)
-    for seeds, keep in ((1, 3), (2, 2), (4, 1)):
-        part = table[table["seed"] < TUNING_SEED + seeds]
-        means = {text: part[part["agent"] == canonical(text)]["realised_regret"].mean() for text in running}
-        running = sorted(sorted(running, key=means.__getitem__)[:keep], key=grid.index)
-    assert chosen["class", "q_learning"] == running[0]
-    assert sorted(table.groupby("agent").size()) == sorted([2] * 4 + [4] + [8] * 2)
-    assert tune(runs_in(tmp_path), design) == chosen
-
-
-def test_everything_is_written_and_follows_from_the_table_of_runs(study, monkeypatch) -> None:
-    directory, finals, _ = study
-    monkeypatch.setattr("steering.paper.chapters.default.default_design", lambda quick: SMALL)
-    found = run_study("default", directory, workers=0)
-    names = ["study.csv", "study.md", "study_runs.csv", "study_tasks.png", "study_deepsea.png"]
-    assert [path.name for path in found.files] == names
-    assert all(path.stat().st_size > 200 for path in found.files)
-    published = read_csv(directory / "study_runs.csv")
-    pd.testing.assert_frame_equal(published, finals)
-    pd.testing.assert_frame_equal(found.table, compare(published))
-    assert len(found.table) == 4
-    assert sum(int(line.split(": ")[1].split()[0]) for line in found.summary) == 4
-    assert sum(found.plain()["verdicts"].values()) == 4
-    text = (directory / "study.md").read_text(encoding="utf-8")
-    assert "| DeepSea 4 |" in text
-    assert "compared with" in text
-    assert len(tasks_data(finals)) == 6
-    assert set(sizes_data(finals)["x"]) == {4}
-
-
-def test_tasks_where_ours_is_worse_are_listed(study) -> None:
-    _, finals, _ = study
-    turned = finals.copy()
-    turned.loc[turned["family"] == OURS, "score"] += 5.0
-    table = compare(turned)
-    assert (table["verdict"] == "worse").any()
-    assert "| worse in |" in markdown(turned, table)
-
-
-def test_a_scale_that_is_not_positive_is_refused() -> None:
-    assert oracle_reward(Task("cliff", ("gym:CliffWalking-v1",), steps=50)) is None
-
-
-def test_the_scale_of_a_class_is_the_mean_over_its_mdps() -> None:
-    one, other = (oracle_reward(Task("sea", (text,), steps=50)) for text in ("deepsea:4", "deepsea:12"))
-    assert one is not None
-    assert other is not None
-    assert one > 1.5 * other
-    both = oracle_reward(Task("sea", ("deepsea:4", "deepsea:12"), steps=50))
-    assert both == pytest.approx((one + other) / 2)
-
-
-# The design of the real one ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("quick", [True, False])
-def test_the_sweeps_are_valid_and_the_comparison_has_the_seeds_that_it_says(quick: bool) -> None:
-    design = default_design(quick=quick)
-    running = {(t.name, f.name): design.settings(t, f) for t in design.tasks for f in design.of(t)}
-    first = {key: settings[0] for key, settings in running.items()}
-    tuning, comparison = (
-        read_sweep({"name": "x", "blocks": [block.description() for block in blocks]})
-        for blocks in (tuning_blocks(design, running, 0), comparison_blocks(design, first))
+def test_agents_of_ones_own_take_part(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    """By their names on the command line, from a module that registers them."""
+    module = (
+        "import steering\nfrom steering.agents import Agent\n\n"
+        "class Still(Agent):\n"
+        "    def act(self, state, step=0):\n        return 0\n"
+        "    def observe(self, state, action, reward, next_state, step=0):\n        pass\n\n"
+        "steering.register_agent('stands_still', Still)\n"
     )
-    assert len(comparison.plan) > len(design.tasks) * 20
-    assert not set(tuning.plan.keys()) & set(comparison.plan.keys())
-    assert all(OURS in {f.name for f in design.of(task)} for task in design.tasks)
-    assert len({task.name for task in design.tasks}) == len(design.tasks)
+    (tmp_path / "my_still_agent.py").write_text(module)
+    monkeypatch.chdir(tmp_path)
+    command = ["study", "default", "--smoke", "--out", "s", "--import", "my_still_agent", "--agent", "stands_still"]
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--agent", "psrl:eta=0.5", "--workers", "0", "--json"])
+    assert stop.value.code in (0, None)
+    found = json.loads(capsys.readouterr().out)
+    rows = [row for row in found["tables"]["study"] if row["rival"] in ("stands_still", "psrl:eta=0.5")]
+    assert {row["task"] for row in rows if row["stage"] == "confirmation"} == {"chain 5", "selling 10"}
+    assert "| `stands_still` | 2 |" in (tmp_path / "s" / "study.md").read_text(encoding="utf-8")
+
+
+def test_a_development_stage_stops_there(tmp_path: Path) -> None:
+    found = run_study("default", tmp_path, smoke=True, stage="development", workers=0)
+    assert not (tmp_path / "confirmation").exists()
+    assert set(found.tables["study"]["stage"]) == {"development"}
+    assert any(line.startswith("ids: ids") for line in found.summary)
+    assert "development" in (tmp_path / "study.md").read_text(encoding="utf-8").splitlines()[0]
+
+
+# The real one --------------------------------------------------------------------------------------------------------
+
+
+def test_development_and_confirmation_share_nothing() -> None:
+    developed = {env for task in DEVELOPMENT for env in task.environments}
+    confirmed = {env for task in CONFIRMATION for env in task.environments}
+    assert not developed & confirmed
+    seeds = {make_env(env).name.partition("seed=")[2].partition(",")[0] for env in developed if "seed=" in env}
+    assert {int(seed) >= 1000 for seed in seeds} == {True}
+    assert {"rooms", "loop", "chain", "LazyChain", "admission", "selling", "rental"} <= set(new_kinds())
+    assert len(THIRTEEN) == 13
+    names = [task.name for task in (*DEVELOPMENT, *CONFIRMATION)]
+    assert len(set(names)) == len(names)
+
+
+def test_every_task_has_something_to_gain() -> None:
+    """An oracle that earns more than a random policy: else there is no score."""
+    import steering
+
+    for task in (*DEVELOPMENT, *CONFIRMATION):
+        if not task.large:
+            score = steering.run(task.environments[0], "q_learning", steps=50, seeds=1).regret(normalised="random")
+            assert abs(score[0]) < 1000, task.name
 
 
 def test_the_study_covers_what_it_promises() -> None:
-    design = default_design()
-    environments = {env for task in design.tasks for env in task.environments}
-    for n in (4, 8, 15, 20, 30, 40):
-        assert f"deepsea:{n}" in environments
-    assert {"widenarrow:1,12", "widenarrow:2,6", "riverswim:6", "riverswim:12", "griddeepsea:10"} <= environments
-    assert {"gym:FrozenLake-v1", "gym:Taxi-v4", "gym:CliffWalking-v1"} <= environments
-    assert sum(env.startswith("priormdp:4,2") for env in environments) == 20
-    assert {task.prior.get("eta") for task in design.tasks} == {None, 0.1, 3.0, 10.0}
-    assert sum("normal_gamma" in task.prior for task in design.tasks) >= 3
-    for task in design.tasks:
-        assert len(task.environments) * task.seeds >= (60 if len(task.environments) > 1 else 30)
-        assert len(task.environments) == 1 or task.seeds >= LEAST_VALUES
-        assert len(task.environments) * task.tuning[-1] >= (6 if task.name in ("Taxi", "grid DeepSea 10") else 24)
+    kinds = {task.kind for task in CONFIRMATION}
+    assert {
+        "DeepSea",
+        "WideNarrow",
+        "PriorMDP",
+        "RiverSwim",
+        "grid DeepSea",
+        "FrozenLake",
+        "CliffWalking",
+        "Taxi",
+    } <= kinds
+    assert {"maze", "lava maze", "Garnet", "cost Garnet", "lock", "LazyChain", "loop", "chain", "rooms"} <= kinds
+    assert {"inventory", "maintenance", "queue", "patience"} <= kinds
+    assert any("maze:30" in env for task in CONFIRMATION for env in task.environments)
+    for scale in ("0.01", "100"):
+        assert any(f"reward_scale={scale}" in env for task in CONFIRMATION for env in task.environments)
+    assert all(task.runs >= 30 for task in CONFIRMATION)
 
 
-def test_every_baseline_has_a_grid_and_a_learned_twin() -> None:
-    names = {family.name for family in FAMILIES}
-    for name in ("ube", "mm", "psrl", "ids"):
-        assert {name, f"{name}, learned"} <= names
-    for family in FAMILIES:
-        for setting in family.settings:
-            options = make_agent(setting).options
-            if family.name.endswith("learned"):
-                assert options.concentration == "learned"
-    assert next(f for f in FAMILIES if f.name == OURS).settings == ("steering",)
+def test_every_agent_of_the_package_is_a_rival_with_a_grid() -> None:
+    assert {rival.name for rival in RIVALS} == BUILT_IN - {"steering"}
+    for rival in RIVALS:
+        assert 3 <= len(rival.settings) <= 6
+        assert rival.settings[0] == rival.name
+        options = [make_agent(text).options for text in rival.settings]
+        assert len({repr(one) for one in options}) == len(options)
+        if hasattr(options[0], "concentration") and not rival.slow:
+            assert any(one.concentration == "learned" for one in options), rival.name
+    schedules = [text for rival in RIVALS for text in rival.settings if "replan=learned" in text]
+    assert len(schedules) >= 10
 
 
-def test_options_are_added_where_an_agent_has_them() -> None:
-    assert with_prior("psrl", {"eta": 3.0}) == "psrl:eta=3.0"
-    assert with_prior("ids:planning=mean", {"eta": 3.0}) == "ids:planning=mean,eta=3.0"
-    assert with_prior("q_learning", {"eta": 3.0}) == "q_learning"
-    wide = with_prior("psrl", {"normal_gamma": (0, 4, 3, 0.03)})
-    assert make_agent(wide).options.normal_gamma == (0, 4, 3, 0.03)
+def test_controls_change_one_thing_each() -> None:
+    for text in controls().values():
+        make_agent(text)
+    assert "no Stein information" in controls()
+    assert OURS not in controls().values()
+
+
+def test_large_and_slow_tasks_have_fewer_rivals() -> None:
+    for task in CONFIRMATION:
+        names = {one.name for one in rivals_of(task)}
+        assert names == set(LARGE) if task.large else len(names) >= 17
+        assert ("bamcp" in names) == task.slow
+
+
+def test_told_agents_are_told_the_true_range() -> None:
+    task = Task("x", "x", ("maintenance:5,profit=10,seed=0",), prior={"eta": 3.0})
+    text = task.setting("ucbvi:scale=0.1", task.environments[0])
+    options = make_agent(text).options
+    assert (options.r_min, options.r_max, options.eta, options.scale) == (-25.0, 10.0, 3.0, 0.1)
+    assert make_agent(task.setting("ube", task.environments[0])).options.r_max == 25.0
+    assert task.setting("q_learning", task.environments[0]) == "q_learning"
+    assert task.setting("psrl:eta=1", task.environments[0]) == "psrl:eta=1"
+
+
+@pytest.mark.parametrize("smoke", [True, False])
+def test_the_sweeps_are_valid_and_have_the_runs_that_they_say(smoke: bool) -> None:
+    made = design(Wish(smoke=smoke))
+    first = {rival.name: rival.settings[0] for rival in made.rivals}
+    tuned = {(task.name, rival.name): rival.settings[-1] for task in made.confirmation for rival in made.rivals}
+    blocks = development_blocks(made), tuning_blocks(made), confirmation_blocks(made, first, tuned)
+    plans = [read_sweep({"name": "x", "blocks": [one.description() for one in part]}).plan for part in blocks]
+    keys = [set(plan.keys()) for plan in plans]
+    assert not keys[0] & keys[1]
+    assert not keys[1] & keys[2]
+    assert not keys[0] & keys[2]
+    whole = {one for part in blocks for one in part}
+    assert whole <= set(all_blocks(Wish(smoke=smoke)))
+
+
+def test_the_runs_of_a_task_are_spread_over_its_instances() -> None:
+    task = Task("x", "x", tuple(f"lock:3,2,seed={seed}" for seed in range(10)), runs=30)
+    assert task.seeds(0, 30) == range(3)
+    assert len(task.few(6).environments) == 6
+    assert task.few(6).seeds(100, 6) == range(100, 101)
+    assert Task("x", "x", ("chain:5",)).few(6).seeds(100, 6) == range(100, 106)
 
 
 # The ladder ----------------------------------------------------------------------------------------------------------
@@ -239,47 +274,68 @@ def test_the_ladder_leads_from_the_literal_paper_to_the_default() -> None:
         return {k: v for k, v in dataclasses.asdict(make_agent(text).options).items() if k != "preset"}
 
     assert options(texts[0]) == options("steering:preset=paper")
-    assert options(texts[4]) == options("steering:preset=paper-sound")
+    assert options("steering:preset=paper-sound") in map(options, texts)
     assert options(texts[-1]) == options("steering")
     assert len({repr(options(text)) for text in texts}) == len(texts)
 
 
 def test_a_small_ladder_runs(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(ladder, "TASKS", (Task("DeepSea 4", ("deepsea:4",), steps=60, seeds=3),))
-    found = run_study("ladder", tmp_path, workers=0)
+    monkeypatch.setattr(ladder, "TASKS", (Task("DeepSea 4", "DeepSea", ("deepsea:4",), steps=60, runs=3),))
+    said: list[str] = []
+    found = run_study("ladder", tmp_path, workers=0, say=said.append)
+    (line,) = said
+    assert line.startswith(f"{3 * len(ladder.rungs())} runs; if none is there yet, about 0 minutes on 1 core")
     assert [path.name for path in found.files] == ["ladder.csv", "ladder.md", "ladder_runs.csv"]
-    assert len(found.table) == len(ladder.rungs())
-    assert (found.table["low"] <= found.table["high"]).all()
+    table = found.tables["ladder"]
+    assert len(table) == len(ladder.rungs())
+    assert (table["low"] <= table["high"]).all()
+    assert ((table["failed"] >= 0) & (table["failed"] <= 1)).all()
     assert (tmp_path / "ladder.md").read_text(encoding="utf-8").splitlines() == found.summary
-    assert len(found.summary) == len(found.table) + 2
+    assert len(found.summary) == len(table) + 2
 
 
 def test_a_ladder_reads_its_own_runs_only(tmp_path: Path, monkeypatch) -> None:
-    tasks = (Task("DeepSea 4", ("deepsea:4",), steps=60, seeds=18),)
+    tasks = (Task("DeepSea 4", "DeepSea", ("deepsea:4",), steps=60, runs=6),)
     ladder.run_ladder(runs_in(tmp_path / "old"), tasks)
     monkeypatch.setitem(SteeringOptions.presets["paper"], "info_weight", 0.1)
-    fewer = (dataclasses.replace(tasks[0], seeds=12),)
+    fewer = (dataclasses.replace(tasks[0], runs=4),)
     again = ladder.run_ladder(runs_in(tmp_path / "old"), fewer)
     pd.testing.assert_frame_equal(again, ladder.run_ladder(runs_in(tmp_path / "new"), fewer))
-    assert list(ladder.answer(again)["runs"]) == [12] * 13
+    assert set(ladder.answer(again)["runs"]) == {4}
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     out = tmp_path / "study"
-    command = [sys.executable, "-m", "steering", "study", "default", "--quick", "--workers", "0", "--out", str(out)]
+    command = [sys.executable, "-m", "steering", "study", "default", "--smoke", "--workers", "0", "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        while not list(out.glob("tuning/shards/cells-*")) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        deadline = time.monotonic() + 240
+        while not list(out.glob("*/shards/cells-*")) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err.endswith(f"interrupted; finished runs are in {out}. Start again to continue.\n")
 
 
-def test_an_unknown_study_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["defualt"], "did you mean 'default'"),
+        (["default", "--stage", "developmnt"], "did you mean 'development'"),
+        (["default", "--agent", "pslr"], "did you mean 'psrl'"),
+        (["ladder", "--stage", "development"], "stage of the study 'ladder'"),
+    ],
+)
+def test_what_does_not_exist_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], says: str
+) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["study", "defualt", "--out", str(tmp_path / "x")])
+        main(["study", *arguments, "--out", str(tmp_path / "x")])
     assert stop.value.code == 2
-    assert "did you mean 'default'" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_a_design_without_runs_of_ours_needs_none_of_its_controls() -> None:
+    task = Task("x", "x", ("maze:30,seed=0",), large=True)
+    assert list(Design().ours(task)) == [(OURS, "ours")]

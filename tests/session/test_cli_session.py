@@ -65,7 +65,30 @@ def test_the_group(place, capsys, tmp_path):
         assert len(session.history()) == 26
 
 
+def test_looks_ahead_and_episodes(place, capsys, tmp_path):
+    call(capsys, "session", "add", place, "good", "run", "--reward", "1", "--done")
+    assert json.loads(call(capsys, "session", "show", place, "--json").out)["rows"] == 1
+    assert call(capsys, "session", "start", place, "worn").out == "started in worn\n"
+    rows = json.loads(call(capsys, "session", "belief", place, "good", "--json").out)["rows"]
+    assert {row["next_state"]: row["visits"] for row in rows if row["action"] == "run"} == {"good": 0, "worn": 1}
+    assert "probability" in call(capsys, "session", "belief", place).out
+    ahead = json.loads(call(capsys, "session", "forecast", place, "good", "--steps", "3", "--json").out)
+    assert [row["step"] for row in ahead] == [1, 2, 3]
+    names = tmp_path / "names.txt"
+    names.write_text("one, two\n\n three \n")
+    made = call(
+        capsys, "session", "new", str(tmp_path / "f"), "--states", f"@{names}", "--actions", "2", "--replan-every", "7"
+    )
+    assert made.code == 0
+    with Session.open(tmp_path / "f", read_only=True) as session:
+        assert session.states == ["one, two", "three"]
+        assert session.header["replan_every"] == 7
+
+
 WRONG = [
+    (("session", "new", "{}x", "--states", "@{}/none", "--actions", "2"), "cannot be read"),
+    (("session", "forecast", "{}", "good", "--steps", "0"), "steps is 0"),
+    (("session", "belief", "{}", "nowhere"), "unknown state 'nowhere'"),
     (("ask", "{}", "nowhere"), "unknown state 'nowhere'"),
     (("ask", "{}", "good", "--allowed", "fly"), "unknown action 'fly'"),
     (("ask", "{}", "good", "--risk", "much"), "--risk is 'much'"),

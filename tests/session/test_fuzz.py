@@ -6,12 +6,11 @@ import zlib
 
 import numpy as np
 import pytest
-from session_tools import Library, drive, make, make_logs, request, write_log
+from session_tools import Library, drive, make, make_logs, request, resummed, write_log
 
 from steering.errors import SteeringError
 from steering.session import Session
 from steering.session.app import Service
-from steering.session.journal import line_of
 
 FEW = 500
 MANY = pytest.param(10_000, marks=pytest.mark.slow)
@@ -56,6 +55,8 @@ def use(directory) -> None:
             session.events()
             state = session.states[0]
             session.ask(state, why=False)
+            for one in session.summary()["under_way"]:
+                session.ask(one["state"], unit=one["unit"], why=False)
 
 
 @pytest.mark.parametrize("number", [FEW, MANY])
@@ -85,25 +86,6 @@ def test_journals(tmp_path, number, checksums):
     assert_one_line(sentences)
     assert 0 < opened < number // 2
     assert sorted(one.name for one in tmp_path.iterdir()) == inside
-
-
-def resummed(whole: bytes, rng: np.random.Generator) -> bytes:
-    """One value of one event replaced, and all checksums right: what a person may have done."""
-    events = [json.loads(line) for line in whole.splitlines()]
-    event = events[int(rng.integers(len(events)))]
-    event.pop("sum")
-    name = list(event)[int(rng.integers(len(event)))]
-    odd = [None, -1, 10**30, 1e308, "x", [], {}, True, [[1]], {"good": [1]}, "", [0], [None], ["good", "good"], 0.5]
-    if rng.random() < 0.2:
-        del event[name]
-    else:
-        event[name] = odd[int(rng.integers(len(odd)))]
-    lines, checksum = [], 0
-    for one in events:
-        one.pop("sum", None)
-        line, checksum = line_of(one, checksum)
-        lines.append(line)
-    return b"".join(lines)
 
 
 @pytest.mark.parametrize("number", [FEW, MANY])

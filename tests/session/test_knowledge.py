@@ -9,7 +9,7 @@ from steering._compiled import beliefs as kernels
 from steering._compiled import planning
 from steering.agents import Problem
 from steering.beliefs import ModelBelief
-from steering.session.knowledge import Knowledge, expected_gain
+from steering.session.knowledge import DenseKnowledge, expected_gain
 
 
 def known_after(rows, S=4, A=3, seed=0, discount=0.9, noise=0.5):
@@ -21,7 +21,8 @@ def known_after(rows, S=4, A=3, seed=0, discount=0.9, noise=0.5):
     s, a = rng.integers(S, size=rows), rng.integers(A, size=rows)
     y = np.array([rng.choice(S, p=P[i, j]) for i, j in zip(s, a, strict=True)], dtype=np.int64)
     belief.observe_many((s, a, means[s, a, y] + noise * rng.normal(size=rows), y))
-    return Knowledge(belief, Problem(S, A, np.ones((S, A), dtype=bool), discount))
+    belief.refresh()
+    return DenseKnowledge(belief, Problem(S, A, np.ones((S, A), dtype=bool), discount))
 
 
 def test_spread_of_q_is_that_of_posterior_draws():

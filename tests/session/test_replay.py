@@ -13,6 +13,7 @@ from session_tools import ACTIONS, STATES, Library, drive, essence, make, make_l
 
 from steering.errors import SteeringError
 from steering.session import JournalDamaged, Session, SessionInUse, SessionWarning, snapshot
+from steering.session.journal import line_of
 
 AGENTS = ["steering", "steering:replan=learned", "psrl", "ube", "q_learning", "bayesian_q:mixture=sampling,samples=10"]
 
@@ -262,3 +263,31 @@ def test_an_agent_of_ones_own(own_code, monkeypatch):
         told.append(essence(place))
     assert told[0] == told[1]
     assert len({event["action"] for event in told[0] if event["event"] == "ask"}) > 1
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        [1],
+        "x",
+        {"actions": 0.5},
+        {"actions": [1]},
+        {"actions": [{"value": "x"}]},
+        {"actions": [{"visits": []}]},
+        {"cost": "much"},
+        {"sentence": 7},
+    ],
+    ids=str,
+)
+def test_odd_reasons_are_refused_with_their_line(tmp_path, why):
+    with make(tmp_path / "s", sync=False) as session:
+        session.ask("good")
+    path = tmp_path / "s" / "journal.jsonl"
+    lines, checksum = [], 0
+    for text in path.read_text().splitlines():
+        event = {name: value for name, value in json.loads(text).items() if name != "sum"}
+        line, checksum = line_of({**event, "why": why} if event.get("event") == "ask" else event, checksum)
+        lines.append(line)
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(JournalDamaged, match="line 2: it cannot be used"):
+        Session.open(tmp_path / "s")

@@ -89,8 +89,19 @@ REFUSED = [
 
 @pytest.mark.parametrize(("method", "path", "body", "code"), REFUSED)
 def test_wrong_requests(app, session, method, path, body, code):
-    assert request(app, method, path, body)[0] == code
+    found = request(app, method, path, body)
+    assert found[0] == code
+    assert len(found[1]["error"]) > 10
     assert session.summary()["events"] == 0
+
+
+def test_bounds_of_looks(app):
+    for query in ("state=good&steps=1001", "state=good&steps=0"):
+        code, found, _ = request(app, "GET", "/forecast", query=query)
+        assert code == 400
+        assert found["error"].startswith("steps is")
+    assert request(app, "GET", "/forecast", query="state=good&steps=1000")[0] == 200
+    assert request(app, "GET", "/journal", query="limit=-1")[0] == 400
 
 
 def test_the_token(session):
@@ -100,6 +111,7 @@ def test_the_token(session):
             code, found, heads = request(app, route.method, route.path, {}, headers)
             assert (code, heads["www-authenticate"]) == (401, "Bearer")
             assert "token" in found["error"]
+    assert request(app, "GET", "/nothing", {}, {})[0] == 401
     assert session.summary()["events"] == 0
     right = {"authorization": f"Bearer {TOKEN}", "host": "anything.example"}
     assert request(app, "POST", "/ask", {"state": "good"}, right)[0] == 200

@@ -6,7 +6,7 @@ import pytest
 from session_tools import ACTIONS, STATES, make
 
 import steering
-from steering.errors import NotAvailable, SteeringError
+from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.session import Conflict, NothingAllowed, Session
 
 
@@ -294,3 +294,43 @@ def test_the_scale_of_rewards_from_a_sentence():
     assert range_of_log(np.full(9, -3.0)) == (-3.0, 0.0)
     low, high = range_of_log(np.arange(1001.0))
     assert (low, high) == (10.0, 990.0)
+
+
+@pytest.mark.parametrize("reward", [1e101, -1e300])
+def test_rewards_beyond_all_measure_are_refused(tmp_path, reward):
+    """Their squares are no numbers any more, and the journal would keep them for ever."""
+    with make(tmp_path / "s", sync=False) as session:
+        found = session.ask("good")
+        with pytest.raises(InvalidOption, match="it must be at most"):
+            session.tell(found.id, reward=reward, next_state="worn")
+        with pytest.raises(InvalidOption, match="it must be at most"):
+            session.add("good", "run", reward, "worn")
+        log = tmp_path / "log.csv"
+        log.write_text(f"state,action,reward,next_state\ngood,run,{reward},worn\ngood,run,1e100,worn\n")
+        report = session.import_log(log)
+        assert (report.rows, report.n_skipped) == (1, 1)
+        assert "which is larger than" in report.skipped[0][1]
+        assert all(np.isfinite(one["value"]) for one in session.explain("good").actions)
+    with pytest.raises(InvalidOption, match="rewards is"):
+        make(tmp_path / "t", rewards=(0, abs(reward)))
+
+
+def test_short_texts_for_prompts_and_notebooks(tmp_path):
+    with make(tmp_path / "s", states=["<b>good</b>", "worn"], agent="psrl") as session:
+        found = session.ask("worn")
+        assert repr(session).startswith("Session ")
+        assert "2 states, 3 actions, 0 steps, 1 under way, agent psrl" in repr(session)
+        assert repr(found) == f"Suggestion 1: {found.action!r} in 'worn' ({found.why.kind})"
+        assert str(found) == f"1: {found.action}. {found.why}"
+        assert "<table>" in session._repr_html_()
+        assert "<b>good" not in session._repr_html_()
+
+
+@pytest.mark.parametrize(("selection", "visits"), [("dictionary", 6), ("posterior", 3)])
+def test_agents_that_select_what_they_learn_from_are_looked_at_after_their_choice(tmp_path, selection, visits):
+    with make(tmp_path / "s", agent=f"steering:selection={selection}", sync=False) as session:
+        for _ in range(6):
+            session.add("good", "run", 1.0, "worn")
+        assert session.explain("good").actions[0]["visits"] == visits
+        assert session.belief(only_seen=True)["visits"].tolist() == [visits]
+        assert session.explain("good") == session.explain("good")

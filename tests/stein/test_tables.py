@@ -318,7 +318,7 @@ def test_dictionary_mistakes_are_named() -> None:
         (lambda: kept.add(1.0), InvalidDistribution, "1 whole numbers"),
         (lambda: kept.add("a"), InvalidDistribution, "1 whole numbers"),
         (lambda: kept.shrink(1.5), InvalidOption, "budget must be a whole number"),
-        (lambda: stein.Dictionary(np.full((2, 2), 0.5), input_kernel=[np.eye(2)]), InvalidOption, "named input"),
+        (lambda: stein.Dictionary(np.full((2, 2), 0.5), input_kernel=[np.eye(2)]), InvalidOption, "inputs of a Dict"),
     ):
         with pytest.raises(error, match=message):
             call()

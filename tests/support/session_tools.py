@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from steering.session import Session, SessionWarning
+from steering.session.journal import line_of
 
 STATES = ["good", "worn", "bad", "broken"]
 ACTIONS = ["run", "service", "replace"]
@@ -183,3 +184,24 @@ def request(app, method: str, path: str, body=None, headers=None, query: str = "
     except ValueError:
         found = {"text": answer.decode("utf-8", "replace")}
     return sent[0]["status"], found, heads
+
+
+def resummed(whole: bytes, rng: np.random.Generator) -> bytes:
+    """One value of one event replaced, and all checksums right: what a person may have done."""
+    events = [json.loads(line) for line in whole.splitlines()]
+    event = events[int(rng.integers(len(events)))]
+    event.pop("sum")
+    if isinstance(event.get("why"), dict) and rng.random() < 0.5:
+        event = event["why"] if rng.random() < 0.5 else event["why"]["actions"][0]
+    name = list(event)[int(rng.integers(len(event)))]
+    odd = [None, -1, 10**30, 1e308, "x", [], {}, True, [[1]], {"good": [1]}, "", [0], [None], ["good", "good"], 0.5]
+    if rng.random() < 0.2:
+        del event[name]
+    else:
+        event[name] = odd[int(rng.integers(len(odd)))]
+    lines, checksum = [], 0
+    for one in events:
+        one.pop("sum", None)
+        line, checksum = line_of(one, checksum)
+        lines.append(line)
+    return b"".join(lines)

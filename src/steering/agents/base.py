@@ -213,6 +213,8 @@ class ModelBasedAgent(Agent):
     policy: Ints
     belief: Belief
     schedule: Schedule
+    plan_accuracy: float | None = None
+    """Relative accuracy of the values of plans in large worlds, where it is not that of `RepairedPlan`."""
 
     def _reset(self) -> None:
         o, p = self.options, self.problem
@@ -311,6 +313,7 @@ class ModelBasedAgent(Agent):
         """
         if self._repaired is None and isinstance(self.belief, SparseBelief) and self.problem.horizon is None:
             self._repaired = RepairedPlan(self.problem, self.belief, model, bonus or RowBonus())
+            self._repaired.accuracy = self.plan_accuracy or self._repaired.accuracy
         return self._repaired
 
     def values(self, P: Rows, r: Floats) -> Floats:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import webbrowser
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,7 @@ from steering.cli.common import Imports, import_modules, out, place
 from steering.errors import InvalidOption
 
 DEFAULT_AGENTS = ("steering", "psrl")
+STEPS = 5000
 
 
 def register(app: typer.Typer) -> None:
@@ -22,13 +25,20 @@ def register(app: typer.Typer) -> None:
 
 
 def lab(
-    env: Annotated[str, typer.Argument(help="Environment, e.g. deepsea:8.", autocompletion=complete_env)] = "deepsea:8",
+    env: Annotated[
+        str, typer.Argument(help="Environment, e.g. deepsea:8, or directory of a session.", autocompletion=complete_env)
+    ] = "deepsea:8",
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", "-a", help="Agent; repeat for more side by side.", autocompletion=complete_agent),
     ] = None,
-    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run.")] = 5000,
-    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of the noise, which all agents share.")] = 0,
+    steps: Annotated[
+        int | None, typer.Option("--steps", "-t", help="Steps of each run.", show_default=str(STEPS))
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", "-s", help="Seed of the noise, which all agents share.", show_default="0"),
+    ] = None,
     speed: Annotated[float, typer.Option(help="Steps a second at which the page begins to play.")] = 20.0,
     port: Annotated[int, typer.Option("--port", "-p", help="Port on this machine; 0 takes any free one.")] = 8765,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
@@ -47,19 +57,37 @@ def lab(
     steering lab rooms:10 --agent steering --agent psrl --speed 60
 
     steering lab deepsea:8 -a steering -a psrl --steps 5000 --export deepsea.html
+
+    steering lab press            (a session: what was asked, suggested, told and believed)
     """
     from steering.lab.chart import require
 
     require("bokeh", "starlette", "uvicorn")
+    from steering.lab.journal import SessionLab, is_session
+    from steering.lab.page import write_page
     from steering.lab.server import Lab, Setup, bound, serve
 
     import_modules(imports)
     if not 0.1 <= speed <= 1e6:
         raise InvalidOption(f"--speed is {speed:g}; it must be between 0.1 and 1,000,000 steps a second.")
-    setup = Setup.checked(env, list(agent or DEFAULT_AGENTS), steps, seed)
-    if export is not None:
-        _export(export, setup, speed)
-        return
+    begin: Callable[[], Lab | SessionLab]
+    if is_session(env):
+        if agent or steps is not None or seed is not None:
+            raise InvalidOption(f"{env} is a session, which has its agent and its steps; leave those options out.")
+        session = SessionLab(env)
+        if export is not None:
+            write_page(export, session.name, session.packs(), speed)
+            _wrote(export)
+            return
+        begin = lambda: session  # noqa: E731 - read already, so that damage is said before the address
+    else:
+        setup = Setup.checked(
+            env, list(agent or DEFAULT_AGENTS), STEPS if steps is None else steps, 0 if seed is None else seed
+        )
+        if export is not None:
+            _export(export, setup, speed)
+            return
+        begin = partial(Lab, setup)
     made = bound(port)
     address = f"http://127.0.0.1:{made.getsockname()[1]}/"
     out.print(f"the lab is at {address}; Ctrl-C ends it", soft_wrap=True, highlight=False)
@@ -67,7 +95,7 @@ def lab(
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)
     with contextlib.suppress(KeyboardInterrupt):
-        serve(Lab(setup), made, speed)
+        serve(begin(), made, speed)
 
 
 def _export(path: Path, setup: object, speed: float) -> None:
@@ -76,4 +104,8 @@ def _export(path: Path, setup: object, speed: float) -> None:
 
     assert isinstance(setup, Setup)
     export(path, setup.environment, setup.agents, steps=setup.steps, seed=setup.seed, speed=speed)
+    _wrote(path)
+
+
+def _wrote(path: Path) -> None:
     out.print(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)", soft_wrap=True, highlight=False)

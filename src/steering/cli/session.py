@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
+from steering.cli import session_looks as looks
 from steering.cli.catalog import complete_agent
-from steering.cli.common import Imports, JsonFlag, out, place, plural, print_json
+from steering.cli.common import Imports, JsonFlag, out, plural, print_json
+from steering.cli.session_looks import Directory, State
 from steering.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from steering.session import Session, Why
+    from steering.session import Session
 
 WAIT = 10.0
 """Seconds that a command waits for another process that writes to the same session."""
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the session.", parser=place)]
-State = Annotated[str, typer.Argument(help="Name or number of the state.")]
 Unit = Annotated[str | None, typer.Option("--unit", help="Which machine, patient or customer, if there are several.")]
 Columns = Annotated[
     list[str] | None,
@@ -33,27 +32,34 @@ group = typer.Typer(help="Make, look at, fill and export sessions.", no_args_is_
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     group.command(name="new")(new)
-    group.command(name="show")(show)
+    group.command(name="show")(looks.show)
     group.command(name="import")(import_)
-    group.command(name="export")(export)
-    group.command(name="add")(add)
-    group.command(name="cancel")(cancel)
-    group.command(name="forbid")(forbid)
+    group.command(name="export")(looks.export)
+    group.command(name="belief")(looks.belief)
+    group.command(name="forecast")(looks.forecast)
+    for command in (add, start, cancel, forbid):
+        group.command()(command)
     app.add_typer(group, name="session")
-    for command in (ask, tell, explain, recommend, serve):
-        app.command()(command)
+    for top in (ask, tell, looks.explain, looks.recommend, serve):
+        app.command()(top)
 
 
-def _open(directory: Path, *, read_only: bool = False) -> Session:
+def _open(directory: Path) -> Session:
     from steering.session import Session
 
-    return Session.open(directory, read_only=read_only, wait=WAIT)
+    return Session.open(directory, wait=WAIT)
 
 
 def _names(text: str | None) -> list[str] | int | None:
-    """A list "a,b,c", or a number of states; a name may hold anything but a comma."""
+    """A list "a,b,c", a number of them, or @FILE with one name a line; else a name holds anything but a comma."""
     if text is None:
         return None
+    if text.startswith("@"):
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise InvalidOption(f"the names in {text[1:]} cannot be read ({error}).") from None
+        return [line.strip() for line in lines if line.strip()]
     if text.strip().isdecimal():
         return int(text)
     return [part.strip() for part in text.split(",")]
@@ -81,8 +87,8 @@ def _columns(pairs: list[str] | None) -> dict[str, str]:
 
 def new(
     directory: Directory,
-    states: Annotated[str | None, typer.Option("--states", help="Names, as a,b,c, or how many.")] = None,
-    actions: Annotated[str | None, typer.Option("--actions", help="Names, as a,b,c, or how many.")] = None,
+    states: Annotated[str | None, typer.Option("--states", help="Names, as a,b,c, how many, or @FILE.")] = None,
+    actions: Annotated[str | None, typer.Option("--actions", help="Names, as a,b,c, how many, or @FILE.")] = None,
     log: Annotated[Path | None, typer.Option("--log", help="CSV file with what happened before.")] = None,
     column: Columns = None,
     agent: Annotated[str, typer.Option("--agent", "-a", help="Agent.", autocompletion=complete_agent)] = "steering",
@@ -91,6 +97,7 @@ def new(
     rewards: Annotated[str | None, typer.Option("--rewards", help="Usual rewards, as 'about -25 to 0'.")] = None,
     allowed: Annotated[str | None, typer.Option("--allowed", help="JSON object: state to list of actions.")] = None,
     risk: Annotated[str | None, typer.Option("--risk", help="Floor and probability, as -100,0.05.")] = None,
+    replan_every: Annotated[int, typer.Option("--replan-every", help="Steps that a plan is followed, at most.")] = 1,
     imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -120,6 +127,7 @@ def new(
         risk=_risk(risk),
         log=log,
         columns=_columns(column),
+        replan_every=replan_every,
         import_modules=imports or [],
     ) as session:
         report = session.log_report
@@ -130,27 +138,6 @@ def new(
         out.print(f"{text}, agent {session.header['agent']}", highlight=False)
         if report is not None:
             _print_report(report)
-
-
-def show(directory: Directory, as_json: JsonFlag = False) -> None:
-    """Say what a session holds and what is under way."""
-    session = _open(directory, read_only=True)
-    found = session.summary()
-    if as_json:
-        print_json(found)
-        return
-    table = Table(title=f"Session {directory}", title_justify="left", show_header=False)
-    shown = {**found, "states": _some(found["states"]), "actions": _some(found["actions"])}
-    shown["under_way"] = "; ".join(f"{one['id']}: {one['action']} in {one['state']}" for one in found["under_way"])
-    for key, value in shown.items():
-        if value not in (None, [], "") and key != "directory":
-            table.add_row(key.replace("_", " "), str(value))
-    out.print(table)
-
-
-def _some(names: list[Any]) -> str:
-    text = ", ".join(map(str, names[:12]))
-    return text if len(names) <= 12 else f"{text}, ... ({len(names)})"
 
 
 def import_(
@@ -178,29 +165,6 @@ def _print_report(report: Any) -> None:
         out.print(f"  and {report.n_skipped - 20} more", highlight=False)
 
 
-def export(
-    directory: Directory,
-    file: Annotated[Path, typer.Argument(help="File to write: .csv, .json or .parquet.")],
-    as_json: JsonFlag = False,
-) -> None:
-    """Write everything that happened as a table."""
-    history = _open(directory, read_only=True).history()
-    kind = file.suffix.lower()
-    if kind == ".csv":
-        history.to_csv(file, index=False)
-    elif kind == ".json":
-        history.to_json(file, orient="records", date_format="iso")
-    elif kind == ".parquet":
-        names = ["state", "action", "next_state", "suggested", "unit"]
-        history.astype(dict.fromkeys(names, "string")).to_parquet(file, index=False)
-    else:
-        raise InvalidOption(f"{file} has no known ending; use .csv, .json or .parquet.")
-    if as_json:
-        print_json({"file": str(file), "rows": len(history)})
-    else:
-        out.print(f"wrote {plural(len(history), 'row')} to {file}", highlight=False)
-
-
 def add(
     directory: Directory,
     state: State,
@@ -216,6 +180,13 @@ def add(
     with _open(directory) as session:
         session.add(state, action, reward, next_state, done, unit=unit, key=key)
         _done(as_json, "added")
+
+
+def start(directory: Directory, state: State, unit: Unit = None, as_json: JsonFlag = False) -> None:
+    """Say that an episode begins in a state; `ask` and `add` after the end of one do so by themselves."""
+    with _open(directory) as session:
+        session.start(state, unit=unit)
+        _done(as_json, f"started in {state}")
 
 
 def cancel(
@@ -292,46 +263,6 @@ def tell(
     with _open(directory) as session:
         session.tell(id, reward, next_state, done, action)
         _done(as_json, f"told {id}")
-
-
-def explain(directory: Directory, state: State, as_json: JsonFlag = False) -> None:
-    """Say what is known about each action of a state."""
-    found = _open(directory, read_only=True).explain(state)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        _print_why(found)
-
-
-def _print_why(why: Why) -> None:
-    out.print(str(why), highlight=False)
-    if not why.actions:
-        return
-    table = Table()
-    for name in why.actions[0]:
-        table.add_column(name.replace("_", " "))
-    for one in why.actions:
-        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in one.values()))
-    out.print(table)
-
-
-def recommend(
-    directory: Directory,
-    state: Annotated[str | None, typer.Argument(help="One state; all of them if left out.")] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Print the best known action of every state or of one, without exploration."""
-    session = _open(directory, read_only=True)
-    policy = session.recommend() if state is None else {state: session.recommend(state)}
-    if as_json:
-        print_json({str(name): action for name, action in policy.items()})
-        return
-    table = Table()
-    table.add_column("state")
-    table.add_column("action")
-    for name, action in policy.items():
-        table.add_row(str(name), str(action))
-    out.print(table)
 
 
 def serve(

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, import_modules, out, place, print_json
+from steering.cli.catalog import complete_agent
+from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, err, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.paper.contents import STUDIES
 
@@ -24,26 +25,47 @@ def study(
     out_dir: Annotated[
         Path, typer.Option("--out", "-o", help="Directory of the study; start again to continue.", parser=place)
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="A small one that takes a minute or two.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", "--quick", help="A small one that takes seconds.")] = False,
+    stage: Annotated[str, typer.Option("--stage", help="Stop after this stage: development.")] = "",
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", "-a", help="Agent of yours to compare as well; repeat for more.", autocompletion=complete_agent
+        ),
+    ] = None,
     workers: Workers = None,
     imports: Imports = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare STEERING's default with every baseline at its best setting, and say where it is better, tied or worse.
+    """Compare STEERING's default with every other agent, and say where it is better, tied or worse.
 
-    Examples: steering study default --out results/study --quick; steering study ladder --out results/ladder
+    Examples: steering study default --out results/study --smoke; steering study ladder --out results/ladder
 
-    `ladder` goes from the literal reading of the paper to the default, one change at a time. Tables and figures are
-    written into the directory; the runs themselves are kept in it too, so the same command continues after an
-    interruption.
+    Rivals take part as published, at the one setting that was best in development, and tuned in each task. With
+    `--stage development` only the first part is run. `ladder` goes from the literal reading of the paper to the
+    default, one change at a time. Tables, a page and figures are written into the directory; the runs themselves are
+    kept in it too, so the same command continues after an interruption.
     """
     from steering.paper.study import run_study
 
     import_modules(imports)
     began = time.monotonic()
+
+    def say(text: str) -> None:
+        err.print(text, soft_wrap=True, highlight=False)
+
     try:
         with Display() as display:
-            found = run_study(name, out_dir, quick=quick, workers=workers, watch=display.show)
+            found = run_study(
+                name,
+                out_dir,
+                smoke=smoke,
+                stage=stage,
+                agents=agent or (),
+                workers=workers,
+                watch=display.show,
+                say=say,
+            )
     except KeyboardInterrupt:
         print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -25,6 +25,11 @@ from steering.mdp.tabular import TabularMDP
 SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
 """Options that every environment takes; they are fields of `Environment`."""
 
+REWARD_SCALE = "reward_scale"
+"""Option of every text: mean rewards and their deviations times this."""
+
+SETTINGS_OF_TEXT = (*SETTINGS, REWARD_SCALE)
+
 DISCOUNT_CONTINUING = 0.9
 DISCOUNT_EPISODIC = 1.0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +138,12 @@ def _arrows(image: Picture, centres: Floats, moves: Ints, size: int) -> None:
 
 def cells_of(mdp: TabularMDP) -> tuple[Ints, Ints]:
     """Row and column of every state; refused unless all states are named ``(row, column)``."""
-    found = [_CELL.fullmatch(name) for name in mdp.state_names]
+    return places_of(mdp.state_names)
+
+
+def places_of(names: Sequence[str]) -> tuple[Ints, Ints]:
+    """Row and column of every name, as of `cells_of`."""
+    found = [_CELL.fullmatch(name) for name in names]
     if not found or any(match is None for match in found):
         raise NotAvailable("there is nothing to draw: only states that are named '(row, column)' make a picture.")
     places = np.array([match.groups() for match in found if match is not None], dtype=np.int64)

@@ -17,21 +17,28 @@ from typing import Any, TypeVar
 from steering import _plugins
 from steering._checks import typed
 from steering._code import Code, code_of
-from steering.envs.base import SETTINGS
+from steering.envs.admission import admission_control
+from steering.envs.base import SETTINGS_OF_TEXT
 from steering.envs.chain import dearden_chain
 from steering.envs.deepsea import deep_sea
 from steering.envs.garnet import garnet
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.grids import long_discount
+from steering.envs.inventory import stock_keeping
 from steering.envs.lazychain import lazy_chain
 from steering.envs.lock import combination_lock
 from steering.envs.loop import dearden_loop
+from steering.envs.maintenance import machine_maintenance
 from steering.envs.maze import maze
 from steering.envs.names import GYM_NAMES, gym_name
+from steering.envs.patience import growing_prize
 from steering.envs.priormdp import prior_mdp
+from steering.envs.queueing import service_queue
 from steering.envs.registration import register_name
+from steering.envs.rental import car_rental
 from steering.envs.riverswim import river_swim
 from steering.envs.rooms import rooms
+from steering.envs.selling import offer_selling
 from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnsupportedEnvironment, unknown_name
 from steering.mdp.tabular import TabularMDP
@@ -108,6 +115,17 @@ class Entry:
         return mdp
 
 
+OPERATIONS: dict[str, Callable[..., TabularMDP]] = {
+    "inventory": stock_keeping,
+    "maintenance": machine_maintenance,
+    "queue": service_queue,
+    "patience": growing_prize,
+    "admission": admission_control,
+    "selling": offer_selling,
+    "rental": car_rental,
+}
+"""Tasks of operations research."""
+
 ENTRIES: dict[str, Entry] = {
     "deepsea": Entry(deep_sea),
     "widenarrow": Entry(wide_narrow, settings=lambda mdp: {"replan_every": mdp.n_states}),
@@ -121,6 +139,7 @@ ENTRIES: dict[str, Entry] = {
     "maze": Entry(maze, always=("seed",), settings=long_discount),
     "rooms": Entry(rooms, always=("seed",), settings=long_discount),
     "garnet": Entry(garnet, always=("seed",)),
+    **{name: Entry(build, ("seed",), lambda mdp: {"discount": 0.95}) for name, build in OPERATIONS.items()},
 }
 BUILT_IN = frozenset(ENTRIES)
 
@@ -191,7 +210,7 @@ def _check_signature(name: str, build: Callable[..., Any]) -> None:
     for key, parameter in inspect.signature(build).parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise InvalidOption(f"{what}: its parameter {key} has no name of its own; list all parameters by name.")
-        if key in SETTINGS:
+        if key in SETTINGS_OF_TEXT:
             raise InvalidOption(f"{what}: {key} is a setting of every environment; give the parameter another name.")
         if parameter.default is not parameter.empty:
             typed(f"default of {key} of {what}", parameter.default, hints.get(key, Any))

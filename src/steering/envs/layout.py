@@ -8,6 +8,7 @@ a graph while it is small, and rows of cells in the order of the states when it 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,14 @@ import numpy as np
 
 from steering._types import Floats, Ints
 from steering.envs.base import Environment
-from steering.envs.drawing import cells_of, walls_of
+from steering.envs.drawing import cells_of, places_of, walls_of
 from steering.errors import NotAvailable
 from steering.mdp import TabularMDP
 
 LARGEST_GRAPH = 150
 """States above which a graph is a tangle, so that rows of cells show more."""
+LARGEST_GRID = 100_000
+"""Cells of a grid, at most: names may leave most of them empty."""
 CHAIN_ROW = 16
 """Cells in one row of a long chain."""
 
@@ -57,12 +60,28 @@ def layout_of_mdp(mdp: TabularMDP, shape: tuple[int, int] | None = None) -> Layo
     if is_chain(mdp):
         n = mdp.n_states
         return _raster("chain", n, n if n <= CHAIN_ROW else CHAIN_ROW)
-    if mdp.n_states <= LARGEST_GRAPH:
-        tails, heads = edges_of(mdp)
-        points = spring(mdp.n_states, tails, heads)
-        edges = np.stack([tails, heads], axis=1)
-        return Layout("graph", points[:, 0], points[:, 1], 1, 1, np.zeros((0, 3), np.int64), edges)
-    return _raster("cells", mdp.n_states, math.ceil(math.sqrt(mdp.n_states)))
+    return graph_or_cells(mdp.n_states, *edges_of(mdp))
+
+
+def graph_or_cells(n: int, tails: Ints, heads: Ints) -> Layout:
+    """A graph while it is small, and rows of cells when it is not."""
+    if n > LARGEST_GRAPH:
+        return _raster("cells", n, math.ceil(math.sqrt(n)))
+    points = spring(n, tails, heads)
+    edges = np.stack([tails, heads], axis=1)
+    return Layout("graph", points[:, 0], points[:, 1], 1, 1, np.zeros((0, 3), np.int64), edges)
+
+
+def cells_by_name(names: Sequence[str]) -> Layout | None:
+    """A grid of states that are all named ``(row, column)``, each cell once; None where they are not."""
+    try:
+        row, column = places_of(names)
+    except (NotAvailable, OverflowError, ValueError):  # not such names, or numbers beyond all grids
+        return None
+    width, height = int(column.max()) + 1, int(row.max()) + 1
+    if width * height > LARGEST_GRID or np.unique(row * width + column).size < row.size:
+        return None
+    return _cells("grid", column, row, np.zeros((0, 3), np.int64))
 
 
 def edges_of(mdp: TabularMDP) -> tuple[Ints, Ints]:

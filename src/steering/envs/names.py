@@ -17,6 +17,13 @@ GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "maze": ("Maze", {"k": 6}),
     "rooms": ("Rooms", {"k": 10}),
     "garnet": ("Garnet", {"n_states": 20, "n_actions": 3, "branches": 3}),
+    "inventory": ("Inventory", {"n": 20}),
+    "maintenance": ("Maintenance", {"n": 12}),
+    "queue": ("Queue", {"n": 15}),
+    "patience": ("Patience", {"n": 15}),
+    "admission": ("Admission", {"n": 6}),
+    "selling": ("Selling", {"n": 10}),
+    "rental": ("Rental", {"n": 5}),
 }
 """Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""
 

@@ -16,8 +16,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from steering import _plugins, spec
-from steering.envs.base import SETTINGS, Environment, changed_settings, default_discount
+from steering import _checks, _plugins, spec
+from steering.envs.base import (
+    REWARD_SCALE,
+    SETTINGS,
+    SETTINGS_OF_TEXT,
+    Environment,
+    changed_settings,
+    default_discount,
+)
 from steering.envs.entries import ENTRIES, Entry, find_entry, load_plugins
 from steering.envs.gym_import import from_gym
 from steering.envs.names import GYM_NAMES
@@ -55,9 +62,9 @@ def make_env(
         Text such as ``"deepsea:15"``, ``"priormdp:4,2,seed=0"``, ``"gym:FrozenLake-v1,is_slippery=false"`` or
         ``"file:my.npz"``; or an object. A function that is registered stands for its name.
     **options
-        `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, and the parameters
-        of the environment named. ``make_env("deepsea:8", horizon=8)`` is the same as
-        ``make_env("deepsea:8,horizon=8")``.
+        `discount`, `horizon`, `replan_every` and `max_iterations` for every environment, with text also
+        `reward_scale` (rewards times that), and the parameters of the environment named.
+        ``make_env("deepsea:8", horizon=8)`` is the same as ``make_env("deepsea:8,horizon=8")``.
 
     Examples
     --------
@@ -82,15 +89,34 @@ def make_env(
             "'deepsea:15', a TabularMDP, a gymnasium.Env or an Environment."
         )
     kind = env.partition(":")[0].strip()
-    if kind == "file":
-        return _from_file(env, options)
-    name, values, given = spec.parse(env)
-    options = _merged(env, given, options)
-    if kind == "gym":
-        return _from_gym_text(env, values, options)
     if kind == "mdp":
         raise UnknownName(f"'{env}' names an MDP that was given as an object; save it and write file:PATH.")
-    return _from_entry(name, values, options)
+    if kind == "file":
+        path, given = _split_file(env)
+        return _from_file(path, _merged(env, given, options))
+    name, values, given = spec.parse(env)
+    return _from_text(env, name, values, _merged(env, given, options))
+
+
+def _from_text(text: str, name: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
+    """What a text names, then its rewards scaled."""
+    factor = options.pop(REWARD_SCALE, 1.0)
+    made = _from_gym_text(text, values, options) if name == "gym" else _from_entry(name, values, options)
+    return _scaled(made, factor)
+
+
+def _scaled(env: Environment, factor: object) -> Environment:
+    scale = _checks.number(REWARD_SCALE, factor, above=0.0)
+    if scale == 1.0:
+        return env
+    if env.mdp is None:
+        raise UnsupportedEnvironment(
+            f"'{env.name}' can only be stepped, and {REWARD_SCALE} needs a table; estimate one with estimate=N."
+        )
+    joint = "," if ":" in env.name else ":"
+    written = int(scale) if scale.is_integer() else scale
+    name = f"{env.name}{joint}{REWARD_SCALE}={spec.describe_value(written)}"
+    return env.replace(name=name, mdp=env.mdp.scaled(scale), make_gym=None)
 
 
 def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) -> Environment:
@@ -100,7 +126,7 @@ def _from_entry(name: str, values: list[spec.Value], options: dict[str, Any]) ->
             f"{name} takes {len(entry.positional)} plain value(s) ({', '.join(entry.positional)}), "
             f"{len(values)} were given; write the others as key=value."
         )
-    _refuse_unknown(name, options, (*entry.parameters, *SETTINGS))
+    _refuse_unknown(name, options, (*entry.parameters, *SETTINGS_OF_TEXT))
     arguments = dict(zip(entry.positional, values, strict=False))
     for key in options:
         if key in arguments:
@@ -132,13 +158,12 @@ def _with_settings(name: str, mdp: TabularMDP, usual: dict[str, Any], settings: 
     return actual.replace(name=name + joint + spec.describe("", [], changed)[1:])
 
 
-def _from_file(text: str, options: dict[str, Any]) -> Environment:
-    path, given = _split_file(text)
+def _from_file(path: str, options: dict[str, Any]) -> Environment:
     if not path:
-        raise InvalidOption(f"'{text}' has no path; write file:PATH with a .npz or .json file.")
-    options = _merged(text, given, options)
+        raise InvalidOption("'file:' has no path; write file:PATH with a .npz or .json file.")
+    factor = options.pop(REWARD_SCALE, 1.0)
     _refuse_unknown("a file", options, SETTINGS)
-    return _with_settings(f"file:{path}", io.load(Path(path)), {}, options)
+    return _scaled(_with_settings(f"file:{path}", io.load(Path(path)), {}, options), factor)
 
 
 def _split_file(text: str) -> tuple[str, dict[str, Any]]:
@@ -147,7 +172,7 @@ def _split_file(text: str) -> tuple[str, dict[str, Any]]:
     given: dict[str, Any] = {}
     while True:
         head, comma, last = path.rpartition(",")
-        if not comma or last.partition("=")[0].strip() not in SETTINGS:
+        if not comma or last.partition("=")[0].strip() not in SETTINGS_OF_TEXT:
             return path, given
         given = _merged(text, spec.parse(f"file:{last}")[2], given)
         path = head
@@ -175,12 +200,12 @@ def _changed(env: Environment, options: dict[str, Any]) -> Environment:
     if _is_described(env):
         if kind == "file":
             path, given = _split_file(env.name)
-            return _with_settings(f"file:{path}", env.table, {}, {**given, **options})
+            return _from_file(path, {**given, **options})
         name, values, given = spec.parse(env.name)
         if kind == "gym":
-            return _from_gym_text(env.name, values, {**given, **options})
+            return _from_text(env.name, name, values, {**given, **options})
         positional = dict(zip(find_entry(name).positional, values, strict=False))
-        return _from_entry(name, [], {**positional, **given, **options})
+        return _from_text(env.name, name, [], {**positional, **given, **options})
     _refuse_unknown(f"'{env.name}'", options, SETTINGS)
     if env.make_gym is not None and env.mdp is not None and "horizon" in options:
         raise InvalidOption(f"the table of '{env.name}' was made for its horizon; give the horizon to from_gym.")

@@ -30,7 +30,7 @@ def script() -> str:
     return (files("bokeh") / "server" / "static" / "js" / "bokeh.min.js").read_text(encoding="utf-8")
 
 
-def chart(agents: Sequence[str], *, live: bool) -> dict[str, Any]:
+def chart(agents: Sequence[str], *, live: bool, label: str = "regret so far") -> dict[str, Any]:
     """A figure with a curve for each agent (and for a person, live), each of one point, as JSON for Bokeh's script."""
     plotting, models, embed = require("bokeh.plotting", "bokeh.models", "bokeh.embed")
     figure = plotting.figure(
@@ -39,12 +39,12 @@ def chart(agents: Sequence[str], *, live: bool) -> dict[str, Any]:
         toolbar_location=None,
         tools="",
         x_axis_label="step",
-        y_axis_label="regret so far",
+        y_axis_label=label,
         min_border=4,
         x_range=models.DataRange1d(start=0, min_interval=10, range_padding=0.02),
         y_range=models.DataRange1d(min_interval=1),
     )
-    figure.add_tools(models.HoverTool(tooltips=[("", "$name"), ("step", "@x"), ("regret", "@y{0.00}")], mode="vline"))
+    figure.add_tools(models.HoverTool(tooltips=[("", "$name"), ("step", "@x"), (label, "@y{0.00}")], mode="vline"))
     names = [*agents, YOU] if live else list(agents)
     for number, name in enumerate(names):
         source = models.ColumnDataSource({"x": [0], "y": [0]}, name=f"curve-{number}")

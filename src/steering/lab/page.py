@@ -20,7 +20,7 @@ from steering.lab.packing import pack
 from steering.lab.recorder import Track
 from steering.lab.world import world
 
-SCRIPTS = ("record.js", "map.js", "panel.js", "lab.js")
+SCRIPTS = ("record.js", "map.js", "panel.js", "session.js", "lab.js")
 ASSETS = ("lab.css", *SCRIPTS)
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -77,9 +77,14 @@ def export(
         world_pack(environment, tracks, steps, seed, live=False),
         tracks_pack(tracks, [(0, 0, 0, 0)] * len(tracks)),
     ]
-    data = [base64.b64encode(zlib.compress(part, 9)).decode() for part in parts]
-    write_atomically(path, _exported(environment.name, data, speed).encode())
+    write_page(path, environment.name, parts, speed)
     return tracks
+
+
+def write_page(path: Path, name: str, parts: Sequence[bytes], speed: float) -> None:
+    """Write the page that replays a record: its world and its tracks."""
+    data = [base64.b64encode(zlib.compress(part, 9)).decode() for part in parts]
+    write_atomically(path, _exported(name, data, speed).encode())
 
 
 def _exported(name: str, data: Sequence[str], speed: float) -> str:

@@ -19,7 +19,7 @@ from steering.agents import Agent, describe_agent
 from steering.agents.base import ModelBasedAgent
 from steering.agents.steering import KERNEL, Steering
 from steering.agents.stein_information import InformationChoice, SteinInformation
-from steering.beliefs import ModelBelief, SparseBelief
+from steering.beliefs import Belief, ModelBelief, SparseBelief
 from steering.envs import Environment
 from steering.errors import NotAvailable
 from steering.lab.packing import rounded, small_unsigned
@@ -165,14 +165,18 @@ def frames_of(agent: Agent, n_states: int, n_actions: int) -> int:
     return max(most, 6)
 
 
-def believed(agent: Agent) -> tuple[float, tuple[float, float, float, float]]:
-    """Concentration and reward prior of an agent whose posterior follows from its steps; NaN where there is none."""
+def believed(agent: Agent, belief: Belief | None = None) -> tuple[float, tuple[float, float, float, float]]:
+    """Concentration and reward prior of an agent whose posterior follows from its steps; NaN where there is none.
+
+    They are those of its own belief, or of a copy that is given.
+    """
     options = getattr(agent, "options", None)
     nothing = float("nan")
     if not isinstance(agent, ModelBasedAgent) or getattr(options, "selection", "none") == "posterior":
         return nothing, (nothing, nothing, nothing, nothing)
-    mean, weight, shape, rate = agent.belief.prior
-    return float(agent.belief.eta), (float(mean), float(weight), float(shape), float(rate))
+    belief = belief or agent.belief
+    mean, weight, shape, rate = belief.prior
+    return float(belief.eta), (float(mean), float(weight), float(shape), float(rate))
 
 
 def stein_information(agent: Agent, information: SteinInformation, rng: np.random.Generator) -> Floats:
@@ -181,7 +185,11 @@ def stein_information(agent: Agent, information: SteinInformation, rng: np.rando
         return np.asarray(agent.D, dtype=np.float64)
     if not isinstance(agent, ModelBasedAgent):
         return np.full(agent.problem.mask.shape, np.nan)
-    belief = agent.belief
+    return information_of(agent.belief, information, rng)
+
+
+def information_of(belief: Belief, information: SteinInformation, rng: np.random.Generator) -> Floats:
+    """Stein information of every row of a belief."""
     if isinstance(belief, SparseBelief):
         return information.grouped_rows(belief)
     assert isinstance(belief, ModelBelief)

@@ -16,6 +16,7 @@ from steering.agents import Agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
 from steering.lab.chart import require, script
+from steering.lab.journal import SessionLab
 from steering.lab.page import ASSETS, LIVE_POLICY, asset, live_page, tracks_pack, world_pack
 from steering.lab.recorder import Track, You
 from steering.runs.runner import refuse_too_long, refuse_twice
@@ -79,6 +80,10 @@ class Lab:
             for track in tracks:
                 threading.Thread(target=track.run, daemon=True, name=f"lab {track.name}").start()
 
+    def begin(self, given: dict[str, Any]) -> None:
+        """Begin anew as the page asks for it."""
+        self.start(Setup.checked(*(given.get(key) for key in ("environment", "agents", "steps", "seed"))))
+
     def stop(self) -> None:
         """End the agents at their next plan."""
         for track in self.tracks:
@@ -103,7 +108,7 @@ class Lab:
             return self.you.act(whole("action", action, 0))
 
 
-def application(lab: Lab, speed: float) -> Any:
+def application(lab: Lab | SessionLab, speed: float) -> Any:
     """The Starlette application."""
     applications, middleware, trusted, responses, routing = require(
         "starlette.applications",
@@ -136,7 +141,7 @@ def application(lab: Lab, speed: float) -> Any:
         given = await body(request)
 
         def begin() -> Any:
-            lab.start(Setup.checked(*(given.get(key) for key in ("environment", "agents", "steps", "seed"))))
+            lab.begin(given)
             return responses.JSONResponse({"run": lab.number}, headers=HEADERS)
 
         return await in_thread(lambda: refusing(begin) if given is not None else foreign())
@@ -206,7 +211,7 @@ def bound(port: int) -> Any:
     return made
 
 
-def serve(lab: Lab, made: Any, speed: float) -> None:
+def serve(lab: Lab | SessionLab, made: Any, speed: float) -> None:
     """Answer until interrupted."""
     (uvicorn,) = require("uvicorn")
     config = uvicorn.Config(application(lab, speed), log_level="warning", access_log=False, lifespan="off")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from steering._checks import whole
+from steering._checks import number, whole
 from steering._types import Bools, Floats, Ints
 from steering.errors import InvalidMDP
 from steering.mdp import _arrays
@@ -33,6 +33,16 @@ class Columns:
     probability: Any
     reward: Any
     std: Any
+
+
+def scaled(
+    dense: dict[str, Floats] | None, table: SparseTable | None, factor: float
+) -> tuple[dict[str, Floats] | None, SparseTable | None]:
+    """Dense arrays or sparse rows, whichever there are, with rewards times a factor."""
+    times = number("factor", factor, above=0.0)
+    if table is not None:
+        return None, replace(table, mean=times * table.mean, std=times * table.std)
+    return {key: array if key == "P" else times * array for key, array in (dense or {}).items()}, None
 
 
 def is_sparse(P: Any) -> bool:

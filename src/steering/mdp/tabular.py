@@ -338,9 +338,7 @@ class TabularMDP:
         if self._sparse is None:
             return self
         require_dense("an MDP", self.n_states, self.n_actions)
-        table = self._sparse
-        parts = (table.probabilities, table.mean, table.std)
-        return self._with(dict(zip(_ARRAYS, (table.dense(part) for part in parts), strict=True)), None)
+        return self._with(dict(zip(_ARRAYS, map(self._sparse.dense, self._sparse.arrays()[2:]), strict=True)), None)
 
     def to_sparse(self) -> TabularMDP:
         """The same MDP with sparse rows; rewards of transitions that cannot happen are forgotten."""
@@ -349,6 +347,10 @@ class TabularMDP:
     def by_size(self) -> TabularMDP:
         """The form that suits the size: dense while a dense table is small, sparse beyond (`DENSE_ENTRIES`)."""
         return self.to_dense() if self.entries <= DENSE_ENTRIES else self.to_sparse()
+
+    def scaled(self, factor: float) -> TabularMDP:
+        """The same MDP with rewards, their means and deviations, times a positive factor."""
+        return self._with(*build.scaled(self._dense, self._sparse, factor))
 
     def _with(self, dense: dict[str, Floats] | None, table: SparseTable | None) -> TabularMDP:
         mdp = type(self).__new__(type(self))
@@ -367,13 +369,11 @@ class TabularMDP:
     def same_as(self, other: TabularMDP) -> bool:
         """Whether every array and name is equal to that of the other MDP, to the bit, and the form is the same."""
         own, theirs = ((one.state_names, one.action_names, one.is_sparse) for one in (self, other))
-        pairs = zip(self.arrays(), other.arrays(), strict=True) if own == theirs else []
-        return own == theirs and all(np.array_equal(a, b) for a, b in pairs)
+        return own == theirs and all(map(np.array_equal, self.arrays(), other.arrays()))
 
     def arrays(self, *, dense: bool = False) -> tuple[NDArray[Any], ...]:
         """All arrays of the stored form (or of the dense one), for comparing and hashing."""
-        is_dense = dense or self._dense is not None
-        own = (self.P, self.reward_mean, self.reward_std) if is_dense else self.transitions.arrays()
+        own = self.transitions.arrays() if self.is_sparse and not dense else (self.P, self.reward_mean, self.reward_std)
         return (*own, self.mask, self.start)
 
     def stored_rewards(self) -> dict[str, Floats]:

@@ -65,6 +65,25 @@ class Chapter:
         return self.draw(tables, scale) if self.draw else {self.name: sheet(*self.charts(tables, scale))}
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What is wished of a study.
+
+    Attributes
+    ----------
+    smoke
+        A small one of seconds that shows that everything works.
+    stage
+        The last stage that is run; empty means all.
+    agents
+        Agents that are compared beside those of the study, by their texts.
+    """
+
+    smoke: bool = False
+    stage: str = ""
+    agents: tuple[str, ...] = ()
+
+
 Run = Callable[[str, Sequence[Block], str], Source]
 """Runs blocks: (name of the sweep, blocks, folder in the directory of the study)."""
 
@@ -78,24 +97,30 @@ class Study:
     name, title
         Name on the command line and what is asked.
     file
-        Name of the files that are written: FILE.csv (the answer), FILE_runs.csv (what it follows from), FILE.md.
+        Name of the page and of the table of runs: FILE.md, FILE_runs.csv.
+    stages
+        Names of the stages at which it can stop.
+    blocks
+        What will be run, as far as it is known beforehand, for an estimate.
     runs
         Makes the runs; the table of their scores, a row for each.
     answer
-        The answer, from the table of runs alone.
+        Tables, by the names of their files, that follow from the table of runs alone; they are published.
     page
-        Runs and answer as Markdown.
+        The tables as Markdown.
     summary
-        Lines for the command line.
+        Lines for the command line, from the tables.
     figures
-        Drawings by file name.
+        Drawings of the tables, by file name.
     """
 
     name: str
     title: str
     file: str
-    runs: Callable[[Run, bool], pd.DataFrame]
-    answer: Callable[[pd.DataFrame], pd.DataFrame]
-    page: Callable[[pd.DataFrame, pd.DataFrame], str]
-    summary: Callable[[pd.DataFrame], list[str]]
-    figures: Callable[[pd.DataFrame], Mapping[str, Figure]] = lambda runs: {}
+    blocks: Callable[[Wish], list[Block]]
+    runs: Callable[[Run, Wish], pd.DataFrame]
+    answer: Callable[[pd.DataFrame, Wish], Tables]
+    page: Callable[[Tables], str]
+    summary: Callable[[Tables], list[str]]
+    figures: Callable[[Tables], Mapping[str, Figure]] = lambda tables: {}
+    stages: tuple[str, ...] = ()

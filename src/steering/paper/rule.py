@@ -21,8 +21,7 @@ default), else once ("all"). The verdict, from top to bottom:
 A claim about several effects at once (ahead of *all* baselines) is decided by the worst of them: one that fails, if
 there is one, else the one whose interval comes closest to failing.
 
-A study compares ours with others in many tasks, by the same conditions on the difference (theirs - ours, of regrets):
-`standing`.
+A study compares ours with others in many tasks: `standing`.
 """
 
 from __future__ import annotations
@@ -262,18 +261,16 @@ STANDINGS = ("better", "tied", "worse", "too few")
 LEAST_VALUES = 5
 
 
-def standing(gap: Effect, margin: float) -> str:
-    """Where ours stands against another, from the mean difference (theirs - ours) of regrets with its interval.
+def standing(difference: float, p: float, values: int, *, level: float, margin: float) -> str:
+    """Where ours stands against another, from the mean difference (theirs - ours) of scores, which are regrets.
 
-    better    the interval lies above 0, and the mean is at least the margin,
-    worse     the interval lies below 0, and the mean is at most -margin,
-    too few   the interval rests on fewer than `LEAST_VALUES` values,
+    too few   the difference rests on fewer than `LEAST_VALUES` values,
+    better    it is at least the margin, and p, adjusted for the number of comparisons, is at most 1 - level,
+    worse     it is at most -margin, and p is,
     tied      everything else.
     """
-    if gap.values < LEAST_VALUES:
+    if values < LEAST_VALUES:
         return "too few"
-    if above(0).passes(gap) and gap.value >= margin:
-        return "better"
-    if below(0).passes(gap) and gap.value <= -margin:
-        return "worse"
-    return "tied"
+    if p > 1 - level or abs(difference) < margin:
+        return "tied"
+    return "better" if difference > 0 else "worse"

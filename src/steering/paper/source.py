@@ -34,7 +34,12 @@ SCALARS = ("info_weight", "gain", "regret", "ratio", "value_gap")
 
 
 def run_blocks(
-    name: str, blocks: Blocks, directory: Path, *, workers: int | None = None, watch: Watch = None
+    name: str,
+    blocks: Blocks,
+    directory: Path,
+    *,
+    workers: int | None = None,
+    watch: Watch = None,
 ) -> tuple[Source, Report | None]:
     """Run what is missing of some blocks, each cell once; all of it, or an error. No report where nothing is wanted."""
     if not blocks:
@@ -118,6 +123,14 @@ class Source:
         """Final realised regret of every run."""
         rows = self.results.finals.iloc[self.cells(blocks, agent)]
         return rows["normalised_regret" if normalised else "realised_regret"].to_numpy(dtype=np.float64)
+
+    def scores(self, blocks: Blocks, agent: str, last: float) -> tuple[Floats, Floats]:
+        """Regret / (optimal - random policy) of every run, and the same of its last part (a share of the steps)."""
+        gap = self.results.finals["random_gap"].iloc[self.cells(blocks, agent)].to_numpy(dtype=np.float64)
+        steps, heights = self.curves(blocks, agent, normalised=False)
+        since = int(np.searchsorted(steps, (1 - last) * steps[-1]))
+        length = (steps[-1] - steps[since]) / steps[-1]
+        return heights[:, -1] / gap, (heights[:, -1] - heights[:, since]) / (gap * length)
 
     def seconds(self, blocks: Blocks, agent: str) -> Floats:
         """Wall time of every run (the only thing here that differs from run to run)."""

@@ -54,6 +54,9 @@ LEAST_VALUES = 3
 BAND = f"{LEVEL:.0%} interval of the mean".replace("%", " %")
 """What bands and ends are called in tables and figures."""
 
+SYMMETRIC = 1e-6
+"""Skewness below which there is none."""
+
 BLOCK_NUMBERS = 4_000_000
 """Resampled numbers held in memory at once."""
 
@@ -87,6 +90,37 @@ def interval_of_mean(strata: Sequence[Floats], level: float = LEVEL) -> Interval
     kept = _enough([np.asarray(one, dtype=np.float64)[:, None] for one in strata])
     mean, low, high = _interval(kept, level)
     return Interval(float(mean[0]), float(low[0]), float(high[0]), sum(len(one) for one in kept))
+
+
+def p_value(strata: Sequence[Floats]) -> float:
+    """Smallest 1 - level at which the interval of the mean does not hold 0: a two-sided test with the same rule.
+
+    With x = m / sqrt(v) > 0 the lower end is above 0 for quantiles t below both x and the t with h(t) = x, which is
+    ((1 + g x / 3)^3 - 1) / g + g / 6; for m < 0 all signs are turned. NaN for fewer than 3 values.
+
+    Examples
+    --------
+    >>> round(p_value([np.array([1.0, 2.0, 3.0])]), 4)
+    0.0742
+    """
+    interval_of_mean(strata)  # refuses what has no interval
+    kept = _enough([np.asarray(one, dtype=np.float64)[:, None] for one in strata])
+    if sum(len(one) for one in kept) < LEAST_VALUES:
+        return float("nan")
+    mean, error, freedom, skew = (float(one[0]) for one in _moments(kept))
+    if error == 0.0 or mean == 0.0:
+        return 1.0 if mean == 0.0 else 0.0
+    x, g = abs(mean) / error, skew * np.sign(mean)
+    hall = x if abs(g) < SYMMETRIC else ((1 + g * x / 3) ** 3 - 1) / g + g / 6
+    return float(2 * stats.t.sf(max(min(x, hall), 0.0), freedom))
+
+
+def holm(p: Floats) -> Floats:
+    """P-values adjusted by Holm: rejecting those of at most a errs anywhere with a chance of at most a."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
+    return adjusted
 
 
 def mean_interval(values: Floats, *, level: float = LEVEL) -> tuple[float, float, float]:
@@ -124,6 +158,15 @@ def _interval(strata: list[Floats], level: float, kept: float = 1.0) -> tuple[Fl
     mean: Floats = np.concatenate(strata).mean(axis=0)
     if total < LEAST_VALUES:
         return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    mean, error, freedom, skew = _moments(strata, kept)
+    t: Floats = np.asarray(stats.t.ppf((1 + level) / 2, freedom))
+    return mean, mean - error * np.maximum(t, _hall(t, skew)), mean + error * np.maximum(t, -_hall(-t, skew))
+
+
+def _moments(strata: list[Floats], kept: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean, its standard error, degrees of freedom and skewness, for arrays (n_k, T)."""
+    total = sum(len(one) for one in strata)
+    mean: Floats = np.concatenate(strata).mean(axis=0)
     variance, squares, second, third = (np.zeros_like(mean) for _ in range(4))
     for one in strata:
         n = len(one)
@@ -136,15 +179,14 @@ def _interval(strata: list[Floats], level: float, kept: float = 1.0) -> tuple[Fl
     flat = variance <= (1e-12 * mean) ** 2  # all equal, but for rounding
     safe = np.where(flat, 1.0, variance)
     freedom = np.maximum(safe**2 / np.where(flat, 1.0, squares) * kept, 1.0)
-    t: Floats = np.asarray(stats.t.ppf((1 + level) / 2, freedom))
     skew = third / np.where(flat, 1.0, second) ** 1.5
     error = np.where(flat, 0.0, np.sqrt(safe))
-    return mean, mean - error * np.maximum(t, _hall(t, skew)), mean + error * np.maximum(t, -_hall(-t, skew))
+    return mean, error, freedom, skew
 
 
 def _hall(t: Floats, skew: Floats) -> Floats:
     """Hall's transformation of a quantile for the skewness of the mean; t itself without skewness."""
-    small = np.abs(skew) < 1e-6
+    small = np.abs(skew) < SYMMETRIC
     some = np.where(small, 1.0, skew)
     moved: Floats = np.where(small, t, 3 * (np.cbrt(1 + some * (t - some / 6)) - 1) / some)
     return moved

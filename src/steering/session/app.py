@@ -27,6 +27,7 @@ from steering.session.session import Session
 
 LARGEST_BODY = 1 << 20
 MOST_EVENTS = 10_000
+MOST_STEPS = 1000
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -68,7 +69,8 @@ class Service:
 
     def app(self) -> Starlette:
         """The application."""
-        return Starlette(routes=[Path(one.path, self._endpoint(one), methods=[one.method]) for one in ROUTES])
+        routes = [Path(one.path, self._endpoint(one), methods=[one.method]) for one in ROUTES]
+        return Starlette(routes=routes, exception_handlers={404: self._no_route, 405: self._no_route})
 
     def _endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -80,8 +82,7 @@ class Service:
                     await self._flush(self.session.position)
                 return _json(found)
             except Refused as error:
-                headers = {"WWW-Authenticate": "Bearer"} if error.code == 401 else None
-                return _json({"error": str(error)}, error.code, headers)
+                return _refusal(error)
             except (Conflict, NothingAllowed) as error:
                 return _json({"error": str(error)}, 409)
             except DiskFull as error:
@@ -92,6 +93,16 @@ class Service:
                 return _json({"error": f"{type(error).__name__}: {error}."}, 500)
 
         return answer
+
+    async def _no_route(self, request: Request, error: Exception) -> Response:
+        """What is not answered; without the token not even that is said."""
+        try:
+            self._admit(request)
+        except Refused as refused:
+            return _refusal(refused)
+        known = ", ".join(f"{one.method} {one.path}" for one in ROUTES)
+        sentence = f"{request.method} {request.url.path[:100]} is not answered; there are: {known}."
+        return _json({"error": sentence}, getattr(error, "status_code", 404))
 
     async def _flush(self, position: int) -> None:
         """Wait until the disk holds the journal up to a position."""
@@ -140,15 +151,21 @@ class Service:
                 return session.belief(given.get("state"), level=given.get("level", 0.95)).to_dict("records")
             case "/forecast":
                 steps, level = given["steps"], given.get("level", 0.95)
+                if steps > MOST_STEPS:
+                    raise Refused(400, f"steps is {steps}; the server looks at most {MOST_STEPS} steps ahead.")
                 return session.forecast(given["state"], steps, level=level).to_dict("records")
             case "/journal":
-                limit = min(max(given.get("limit", 1000), 0), MOST_EVENTS)
-                return session.events(given.get("after", 0), limit)
+                return session.events(given.get("after", 0), min(given.get("limit", 1000), MOST_EVENTS))
             case "/openapi.json":
                 return document(self.token is not None)
             case _:
                 return session.summary()
         return {"ok": True}
+
+
+def _refusal(error: Refused) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if error.code == 401 else None
+    return _json({"error": str(error)}, error.code, headers)
 
 
 async def _body(request: Request) -> dict[str, Any]:

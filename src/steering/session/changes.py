@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from steering.errors import InvalidOption
 from steering.session.base import Opened
 from steering.session.journal import Event
 from steering.session.labels import Label, Labels, checked_label, checked_names
-from steering.session.log import CHUNK, ImportReport, Log, chunks_of
+from steering.session.log import CHUNK, ImportReport, Log, chunks_of, survey
 from steering.session.state import checked_risk
 
 
@@ -86,16 +86,14 @@ class Changes(Opened):
             if after < 0:
                 report.already = True
                 return report
-            adders: dict[str, Callable[[Sequence[Label]], None]] = {
-                "state": self.add_states,
-                "action": self.add_actions,
-            }
-            added = {"state": report.new_states, "action": report.new_actions}
-
-            def add(what: str, name: str) -> None:
-                adders[what]([name])
-                added[what].append(name)
-
-            for event in chunks_of(log, s.states, s.actions, report, after, max(1, int(chunk)), add if new else None):
+            if new:
+                states, actions, _ = survey(log)
+                report.new_states = [name for name in states if name not in s.states]
+                report.new_actions = [name for name in actions if name not in s.actions]
+                if report.new_states:
+                    self.add_states(report.new_states)
+                if report.new_actions:
+                    self.add_actions(report.new_actions)
+            for event in chunks_of(log, s.states, s.actions, report, after, max(1, int(chunk))):
                 self._record(event)
             return report

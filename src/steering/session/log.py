@@ -10,7 +10,7 @@ import hashlib
 import io
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.session.labels import LONGEST, Label, Labels, checked_label
+from steering.session.state import LARGEST_REWARD
 
 COLUMNS = ("state", "action", "reward", "next_state", "done")
 CHUNK = 10_000
@@ -195,6 +196,8 @@ def _problem(cell: dict[str, str]) -> str:
         reward = math.nan
     if not math.isfinite(reward):
         return f"the reward is '{_shown(cell['reward'])}', which is not a finite number"
+    if abs(reward) > LARGEST_REWARD:
+        return f"the reward is {reward:g}, which is larger than {LARGEST_REWARD:g}"
     return ""
 
 
@@ -229,9 +232,8 @@ def chunks_of(
     report: ImportReport,
     after: int = 0,
     size: int = CHUNK,
-    add: Callable[[str, str], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Events of an import: rows by number, in chunks. `add(what, name)` may make a name known that is not."""
+    """Events of an import: rows by number, in chunks."""
     digest = log.digest()
     columns: dict[str, list[Any]] = {"state": [], "action": [], "reward": [], "next": [], "done": []}
     line = after
@@ -243,9 +245,6 @@ def chunks_of(
     for row in log.rows(report):
         if row.line <= after:
             continue
-        for labels, name in ((states, row.state), (actions, row.action), (states, row.next_state or row.state)):
-            if name not in labels and add is not None:
-                add(labels.what, name)
         unknown = next(
             (
                 f"unknown {labels.what} '{name}'"

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from steering import _memory
 from steering._types import Bools, Floats, Ints
 from steering.agents import Agent, ModelBasedAgent, Problem, make_agent
+from steering.agents.large import ACCURACY
+from steering.beliefs import Belief
 from steering.errors import SteeringError
 from steering.session.state import Plan, State
 
@@ -71,12 +72,23 @@ class Mind:
         return self._learner
 
     def _started(self, state: State) -> Agent:
-        S, A = state.mask.shape
         agent = make_agent(self.agent)
         if isinstance(agent, ModelBasedAgent):
-            _memory.require(12.0 * 8 * S * A * S, f"a belief about {S} states and {A} actions", "use fewer states")
+            agent.plan_accuracy = ACCURACY  # a step of a real process is worth more than a few milliseconds
         agent.start(self.problem(state), generator(self.seed, LOOK, 0), generator(self.seed, LOOK, 1))
         return agent
+
+    def belief(self, state: State, rows: int | None = None) -> Belief | None:
+        """A copy of what the agent believes after all rows, or the first of them; None if it keeps no belief."""
+        learner = self.learner(state, rows)
+        if not isinstance(learner, ModelBasedAgent):
+            return None
+        if learner.belief.totals.sum() == self._seen:
+            return copy.deepcopy(learner.belief)
+        planned = _copied(learner)  # agents that select what they learn from do so when they plan
+        planned.plan(0, 0)
+        assert isinstance(planned, ModelBasedAgent)
+        return planned.belief
 
     def problem(self, state: State) -> Problem:
         """What the agent is told about the process."""

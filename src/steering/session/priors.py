@@ -20,6 +20,7 @@ import numpy as np
 from steering._types import Floats
 from steering.beliefs.normal_gamma import PAPER_PRIOR, Prior
 from steering.errors import InvalidOption
+from steering.session.state import LARGEST_REWARD
 
 NUMBER = r"[-+−]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 SENTENCE = re.compile(rf"^\s*(?:about|between|from|around|roughly)?\s*({NUMBER})\s*(?:to|and|\.\.+|…)\s*({NUMBER})\s*$")
@@ -36,7 +37,7 @@ def reward_range(rewards: Any) -> tuple[float, float]:
         low, high = sorted(float(end) for end in ends)
     except (TypeError, ValueError, OverflowError):
         low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+    if not (math.isfinite(low) and math.isfinite(high) and low < high and max(-low, high) <= LARGEST_REWARD):
         raise InvalidOption(f"rewards is {rewards!r}; say the range of usual rewards, such as 'about -25 to 0'.")
     return low, high
 

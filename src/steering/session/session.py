@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steering._checks import number, truth
+from steering._checks import truth
 from steering.errors import InvalidOption
 from steering.session.changes import Changes
 from steering.session.columns import CANCELLED, TOLD
@@ -21,7 +21,7 @@ from steering.session.header import Settings, numbers_of
 from steering.session.journal import Event, create_journal, refuse_second
 from steering.session.labels import Label, Labels, checked_label, checked_names
 from steering.session.log import ImportReport, Log, chunks_of, survey
-from steering.session.state import Open, checked_risk
+from steering.session.state import Open, checked_risk, usable_reward
 from steering.session.suggestion import Suggestion
 from steering.session.views import Views
 from steering.session.why import Why
@@ -259,7 +259,7 @@ class Session(Views, Changes):
             if action is not None:
                 told["action"] = s.actions.number(action)
             if reward is not None:
-                told["reward"] = number("reward", reward)
+                told["reward"] = usable_reward(reward)
             if next_state is not None:
                 told["next"] = s.states.number(next_state)
             if truth("done", done):
@@ -340,7 +340,7 @@ class Session(Views, Changes):
             s = self._state
             here, what = s.states.number(state), s.actions.number(action)
             event: Event = {"event": "add", "state": s.states.names[here], "action": s.actions.names[what]}
-            event["reward"] = number("reward", reward)
+            event["reward"] = usable_reward(reward)
             if next_state is not None:
                 event["next"] = s.states.names[s.states.number(next_state)]
             elif not done:

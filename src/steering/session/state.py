@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steering._checks import number
 from steering._types import Bools
 from steering.errors import InvalidOption
 from steering.session.columns import ASKS, CANCELLED, ORDER, ROWS, TOLD, UNDER_WAY, Columns
@@ -20,6 +21,9 @@ from steering.session.journal import Event
 from steering.session.labels import Labels
 
 LATEST = 1e10
+LARGEST_REWARD = 1e100
+"""Rewards beyond it have squares that a computer cannot hold; what is believed would no longer be a number."""
+NUMBERS_OF_REASONS = ("value", "spread", "reward", "information", "novelty", "visits", "risk")
 ALONE = -1
 """Number of the unit of a process that has no units."""
 
@@ -114,8 +118,9 @@ class State:
         if e["id"] != number:
             raise InvalidOption(f"the suggestion {e['id']!r} should be number {number}.")
         allowed = tuple(sorted(self.actions.number(name) for name in e["allowed"])) if "allowed" in e else None
-        unit = self.unit(e.get("unit"), add=True)
-        one = Open(number, unit, state, action, allowed, checked_risk(e.get("risk")), e.get("why"))
+        unit, why = self.unit(e.get("unit"), add=True), checked_why(e.get("why"))
+        moment(e)
+        one = Open(number, unit, state, action, allowed, checked_risk(e.get("risk")), why)
         self.asks.append((state, action, UNDER_WAY, -1))
         self.open[number] = one
         self.questions[one.question] = number
@@ -271,12 +276,37 @@ def finite(value: Any) -> float:
     return float(value)
 
 
+def usable_reward(value: Any) -> float:
+    """A reward as somebody tells it: finite, and not beyond all measure."""
+    reward = number("reward", value)
+    if abs(reward) > LARGEST_REWARD:
+        raise InvalidOption(f"reward is {reward:g}; it must be at most {LARGEST_REWARD:g} in size.")
+    return reward
+
+
 def moment(event: Event) -> float:
     """When an event happened, in seconds since 1970."""
     seconds = finite(event.get("time", 0.0))
     if not 0.0 <= seconds < LATEST:
         raise InvalidOption(f"{seconds:g} is not a time in seconds since 1970.")
     return seconds
+
+
+def checked_why(why: Any) -> dict[str, Any] | None:
+    """Reasons as they stand in the journal, refused where somebody put something else there."""
+    if why is None:
+        return None
+    actions = why.get("actions", []) if isinstance(why, dict) else None
+    if not isinstance(actions, list) or not all(isinstance(one, dict) for one in actions):
+        raise InvalidOption("the reasons are not such.")
+    numbers = [why.get(name) for name in ("cost", "gain", "upside")]
+    numbers += [one.get(name) for one in actions for name in NUMBERS_OF_REASONS]
+    for value in numbers:
+        if value is not None:
+            finite(value)
+    if not all(isinstance(why.get(name, ""), str) for name in ("kind", "sentence")):
+        raise InvalidOption("the reasons are not such.")
+    return dict(why)
 
 
 def checked_risk(risk: Any) -> tuple[float, float] | None:

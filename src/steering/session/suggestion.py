@@ -9,7 +9,7 @@ from steering.session.labels import Label
 from steering.session.why import Why
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suggestion:
     """What to do.
 
@@ -30,6 +30,12 @@ class Suggestion:
     action: Label
     why: Why
     unit: Label | None = None
+
+    def __repr__(self) -> str:
+        return f"Suggestion {self.id}: {self.action!r} in {self.state!r} ({self.why.kind})"
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.action}. {self.why}"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from steering import _html
 from steering._checks import number, probability, whole
 from steering._types import Bools, Ints
-from steering.agents import Agent, ModelBasedAgent
+from steering.agents import Agent
 from steering.errors import InvalidOption, NotAvailable
 from steering.session.base import Opened
 from steering.session.errors import NothingAllowed
-from steering.session.knowledge import Knowledge
+from steering.session.knowledge import Knowledge, knowledge_of
 from steering.session.labels import Label
 from steering.session.mind import LOOK, generator
 from steering.session.state import Open
@@ -28,8 +29,21 @@ LONGEST_FORECAST = 100_000
 class Views(Opened):
     """Policies, reasons, beliefs, histories and forecasts."""
 
-    _looked: tuple[int, int] | None = None
+    _looked: tuple[Any, ...] | None = None
     _found: Knowledge | None = None
+
+    def __repr__(self) -> str:
+        s = self._state
+        return (
+            f"Session {str(self.directory)!r}: {len(s.states)} states, {len(s.actions)} actions, {len(s.rows)} steps, "
+            f"{len(s.open)} under way, agent {self.header['agent']}"
+        )
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        shown = {key: found[key] for key in ("agent", "discount", "rewards", "risk", "events", "rows", "total_reward")}
+        sizes = {"states": len(found["states"]), "actions": len(found["actions"]), "under way": len(found["under_way"])}
+        return _html.table(f"Session {self.directory}", {**sizes, **shown})
 
     @property
     def states(self) -> list[Label]:
@@ -83,34 +97,31 @@ class Views(Opened):
     # Decisions -------------------------------------------------------------------------------------------------------
 
     def recommend(self, state: Any = None) -> Any:
-        """The best known action of a state, or without a state the whole policy as a dict; no exploration."""
+        """The best known action of a state, or without a state the whole policy as a dict; no exploration.
+
+        Where a limit on risk leaves nothing, the policy holds None, and a single state is refused.
+        """
         with self._lock:
+            names = self._state.actions.names
             if state is not None:
                 here = self._state.states.number(state)
-                allowed, _ = self._may(here, None, None)
-                return self._state.actions.names[int(self._policy(here, allowed)[here])]
-            names = self._state.actions.names
-            return {name: names[a] for name, a in zip(self.states, self._policy().tolist(), strict=True)}
+                self._may(here, None, None)
+                return names[int(self._policy()[here])]
+            policy: list[int | None] = self._policy().tolist()
+            if self._state.risk is not None:
+                safe: Bools = np.asarray(self._known("a limit on risk").within(self._state.risk).any(axis=1))
+                policy = [action if may else None for action, may in zip(policy, safe.tolist(), strict=True)]
+            chosen = (None if action is None else names[action] for action in policy)
+            return dict(zip(self.states, chosen, strict=True))
 
-    def _policy(self, here: int | None = None, allowed: Bools | None = None) -> Ints:
+    def _policy(self) -> Ints:
         known = self._known_or_none()
-        if known is None:
-            planned = self._planned()
-            if planned.policy is None:
-                raise NotAvailable(f"agent '{planned.name}' states no policy, so there is none to recommend.")
-            return np.asarray(planned.policy[0])
-        if here is not None and allowed is not None:
-            policy = known.policy.copy()
-            policy[here] = known.best(here, allowed)
-            return policy
-        return known.policy_within(self._safe(known)) if self._state.risk is not None else known.policy
-
-    def _safe(self, known: Knowledge) -> Bools:
-        """All pairs that the problem allows and the limit on risk as well."""
-        assert self._state.risk is not None
-        floor, most = self._state.risk
-        risks = np.array([known.below(s, floor) for s in range(len(self._state.states))])
-        return np.asarray(self._state.mask & (risks <= most))
+        if known is not None:
+            return known.policy
+        planned = self._planned()
+        if planned.policy is None:
+            raise NotAvailable(f"agent '{planned.name}' states no policy, so there is none to recommend.")
+        return np.asarray(planned.policy[0])
 
     def _may(
         self, here: int, only: tuple[int, ...] | None, limit: tuple[float, float] | None
@@ -140,10 +151,19 @@ class Views(Opened):
     # Reasons ---------------------------------------------------------------------------------------------------------
 
     def explain(self, state: Any) -> Why:
-        """What is known about each action of a state, and which is best by it."""
+        """What is known about each action of a state, and which is best by it.
+
+        Where a limit on risk leaves nothing, it says so, and what is known about all actions.
+        """
         with self._lock:
             here = self._state.states.number(state)
-            allowed, floor = self._may(here, None, None)
+            try:
+                allowed, floor = self._may(here, None, None)
+            except NothingAllowed as error:
+                assert self._state.risk is not None
+                every = self._reasons(here, self._state.mask[here], None, self._state.risk[0])
+                rows = tuple({**one, "suggested": False} for one in every.actions)
+                return Why("nothing allowed", str(error), rows)
             return self._reasons(here, allowed, None, floor)
 
     def _reasons(self, here: int, allowed: Bools, action: int | None, floor: float | None) -> Why:
@@ -164,11 +184,11 @@ class Views(Opened):
         return agent
 
     def _known_or_none(self) -> Knowledge | None:
-        moment = len(self._state.order), self._state.structure
+        moment = len(self._state.order), self._state.structure, self._state.risk
         if self._looked != moment:
-            learner = self._mind.learner(self._state)
-            has = isinstance(learner, ModelBasedAgent)
-            self._found = Knowledge(copy.deepcopy(learner.belief), learner.problem) if has else None  # type: ignore[attr-defined]
+            belief = self._mind.belief(self._state)
+            problem = self._mind.problem(self._state)
+            self._found = None if belief is None else knowledge_of(belief, problem, self._state.risk)
             self._looked = moment
         return self._found
 
@@ -193,17 +213,22 @@ class Views(Opened):
         level
             Probability that the truth lies in an interval, by the posterior.
         only_seen
-            Leave out outcomes that never happened; done by itself where the table would be very long.
+            Leave out outcomes that never happened; done by itself where the table would be very long, and said in
+            its `attrs["left_out"]`.
         """
         with self._lock:
             chance = probability("level", level)
+            here = None if state is None else self._state.states.number(state)
             S, A = self._state.mask.shape
-            seen = S * A * S > ALL_OUTCOMES if only_seen is None else only_seen
-            table = self._known("a belief").table(self.states, self.actions, chance, seen)
-            if state is None:
-                return table
-            name = self._state.states.names[self._state.states.number(state)]
-            return table[table["state"] == name].reset_index(drop=True)
+            length = (S if here is None else 1) * A * S
+            seen = length > ALL_OUTCOMES if only_seen is None else only_seen
+            table = self._known("a belief").table(self.states, self.actions, chance, seen, here)
+            if seen and length > len(table):
+                table.attrs["left_out"] = (
+                    f"{length - len(table)} outcomes that were never seen are left out; those of one (state, action) "
+                    "are equally likely, together as likely as what the probabilities shown leave to 1."
+                )
+            return table
 
     def history(self) -> pd.DataFrame:
         """Everything that was told, added or imported, in order."""
@@ -223,7 +248,7 @@ class Views(Opened):
                 "suggested": _names(s.actions.names, suggested),
                 "unit": _names(s.units.names, rows["unit"]),
                 "event": rows["event"].copy(),
-                "time": pd.to_datetime(rows["time"], unit="s", utc=True),
+                "time": pd.to_datetime(np.rint(1e3 * rows["time"]).astype(np.int64), unit="ms", utc=True),
             }
             return pd.DataFrame(named)
 

@@ -24,7 +24,8 @@ class Why:
     Attributes
     ----------
     kind
-        "best known", "exploration", or "unknown" for agents that have no belief to look into.
+        "best known", "exploration", "nothing allowed" where a limit on risk leaves no action, or "unknown" for agents
+        that have no belief to look into.
     sentence
         The reasons in one sentence; also what `str` gives.
     actions

@@ -25,6 +25,7 @@ from steering.stein.posterior import posterior_information, posterior_informatio
 from steering.stein.sparse import SparseRows, discrepancy_sparse, sparse_rows
 from steering.stein.table_fit import independence_test, table_goodness_of_fit
 from steering.stein.thinning import thin
+from steering.stein.value_kernels import MixedKernel, ValueKernel
 from steering.stein.vector_samples import vector_discrepancy_from_samples
 from steering.stein.vectors import hamming_graph, vector_discrepancy, vector_discrepancy_from_counts
 
@@ -35,12 +36,14 @@ __all__ = [
     "GramKernel",
     "InfiniteVarianceWarning",
     "InvalidDistribution",
+    "MixedKernel",
     "Operator",
     "RareOutcomeWarning",
     "Reversible",
     "SparseRows",
     "SteinSupportWarning",
     "TwoParameter",
+    "ValueKernel",
     "discrepancy",
     "discrepancy_from_counts",
     "discrepancy_sparse",

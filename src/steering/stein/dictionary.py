@@ -28,12 +28,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering._types import Floats
-from steering.errors import InvalidOption
 from steering.stein.checks import as_floats, as_pmf, as_samples, as_whole, enough_samples, finite
 from steering.stein.discrepancy import KernelLike, overflow_is_refused, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.joint import InputKernel, input_kernels, model_rows
-from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
+from steering.stein.kernels import apply_factors, get_kernel, two_parameter
 from steering.stein.operator_base import product
 from steering.stein.operators import Operator, get_operator
 
@@ -62,10 +61,9 @@ class Dictionary:
         table = as_floats(q, "q")
         self.counts: NDArray[np.int64] = np.zeros(table.shape, dtype=np.int64)
         self._set_model(table)
+        self.kernel.fits(table.shape[-1])
         factors = input_kernels(input_kernel, self.q.shape[:-1])
-        if not all(isinstance(f, TwoParameter) for f in factors):
-            raise InvalidOption("a Dictionary needs a named input kernel, such as 'exp-hamming'; not a Gram matrix.")
-        self._factors = [f for f in factors if isinstance(f, TwoParameter)]
+        self._factors = [two_parameter(f, "the inputs of a Dictionary need") for f in factors]
         self._self_weight = float(np.prod([f.a + f.b for f in self._factors]))
         inputs = len(factors)
         self._subsets = [c for k in range(inputs + 1) for c in itertools.combinations(range(inputs), k)]

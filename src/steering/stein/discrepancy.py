@@ -57,7 +57,8 @@ def discrepancy(
     operator
         Name (``barker``, ``difference``, ``gibbs``, ``sqrt``, ``min``) or `Operator`.
     kernel
-        Name (``exp-hamming``, ``exp-hamming-normalised``, ``delta``), `BaseKernel` or Gram matrix.
+        Name (``exp-hamming``, ``exp-hamming-normalised``, ``delta``), `BaseKernel` (`ValueKernel`, `MixedKernel`) or
+        Gram matrix.
 
     Returns
     -------

@@ -77,7 +77,7 @@ def joint_discrepancy(
             return float(finite(total / n**2, "the joint discrepancy"))
         own = np.einsum("...i,...i->...", table, op.self_similarity(model, base))
         for axis, factor in enumerate(factors):
-            diagonal = np.diagonal(factor.gram(table.shape[axis]))
+            diagonal = factor.diagonal(table.shape[axis])
             own = own * diagonal.reshape([-1 if i == axis else 1 for i in range(own.ndim)])
         return float(finite((total - own.sum()) / (n * (n - 1.0)), "the joint discrepancy"))
 
@@ -127,7 +127,7 @@ def input_kernels(kernel: InputKernel, shape: tuple[int, ...]) -> list[BaseKerne
         raise InvalidOption(f"input_kernel has {len(kernel)} kernels for {len(shape)} input axes; give one for each.")
     factors = [get_kernel(k) for k in kernel]
     for factor, n in zip(factors, shape, strict=True):
-        factor.gram(n)  # refuses a Gram matrix of another size
+        factor.fits(n)
     return factors
 
 

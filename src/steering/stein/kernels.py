@@ -14,8 +14,9 @@ name                         l(y, y')                       a               b
 a Gram matrix                any positive semi-definite     --              --
 ===========================  =============================  ==============  =========
 
-The normalised kernel differs from the plain one only on vectors of d > 1 coordinates (`steering.stein.vectors`) and on
-state-action pairs (`steering.stein.joint`). A new kernel is one function decorated with `register_kernel`.
+Kernels of a function of the outcomes, and mixtures, are in `steering.stein.value_kernels`. The normalised kernel
+differs from the plain one only on vectors of d > 1 coordinates (`steering.stein.vectors`) and on state-action pairs
+(`steering.stein.joint`). A new kernel is one function decorated with `register_kernel`.
 """
 
 from __future__ import annotations
@@ -43,9 +44,30 @@ class BaseKernel(ABC):
     def gram(self, n: int) -> Floats:
         """The matrix ``L`` for n outcomes."""
 
+    def diagonal(self, n: int) -> Floats:
+        """``l(y, y)`` for n outcomes."""
+        return np.ascontiguousarray(np.diagonal(self.gram(n)))
+
     def quadratic(self, w: Floats) -> Floats:
         """``w' L w`` along the last axis."""
         return np.asarray(np.einsum("...i,...i->...", w, self.apply(w)))
+
+    def scatter(self, m: Floats) -> Floats:
+        """``tr L (diag m - m m') = sum_y m_y l(y, y) - m' L m``, the covariance of one sample of m seen by L."""
+        return np.asarray(m @ self.diagonal(m.shape[-1]) - self.quadratic(m))
+
+    @property
+    def size(self) -> int | None:
+        """Number of outcomes that the kernel is for; None for any."""
+        return None
+
+    def fits(self, n: int) -> None:
+        """Refuse n outcomes if the kernel is for another number of them."""
+        if self.size not in (None, n):
+            raise InvalidOption(
+                f"the {type(self).__name__} is for {self.size} outcomes and the distributions have {n};"
+                " give one of matching size."
+            )
 
     @property
     def strictly_positive(self) -> bool:
@@ -74,6 +96,10 @@ class TwoParameter(BaseKernel):
     def gram(self, n: int) -> Floats:
         """``a I + b 11'``."""
         return self.a * np.eye(n) + self.b
+
+    def diagonal(self, n: int) -> Floats:
+        """``a + b`` everywhere."""
+        return np.full(n, self.a + self.b)
 
     def quadratic(self, w: Floats) -> Floats:
         """``a |w|^2 + b (sum w)^2``."""
@@ -116,22 +142,33 @@ class GramKernel(BaseKernel):
 
     def apply(self, w: Floats) -> Floats:
         """``L w``."""
-        if w.shape[-1] != len(self.matrix):
-            raise InvalidOption(
-                f"the Gram matrix is for {len(self.matrix)} outcomes and the distributions have {w.shape[-1]};"
-                " give one of matching size."
-            )
+        self.fits(w.shape[-1])
         return np.asarray(w @ self.matrix)
 
     def gram(self, n: int) -> Floats:
         """The matrix itself."""
-        self.apply(np.zeros(n))
+        self.fits(n)
         return self.matrix
+
+    @property
+    def size(self) -> int:
+        """Rows of the matrix."""
+        return len(self.matrix)
 
     @property
     def strictly_positive(self) -> bool:
         """Smallest eigenvalue clear of rounding."""
         return self._least > 1e-12
+
+
+def two_parameter(kernel: BaseKernel, who: str) -> TwoParameter:
+    """The kernel, if it only asks whether outcomes are equal; refused otherwise on behalf of `who`."""
+    if isinstance(kernel, TwoParameter):
+        return kernel
+    raise InvalidOption(
+        f"{who} a kernel that only asks whether outcomes are equal, such as 'exp-hamming' or 'delta'; a"
+        f" {type(kernel).__name__} sees more."
+    )
 
 
 def apply_factors(values: Floats, factors: Sequence[BaseKernel], first: int = 0) -> Floats:
@@ -194,6 +231,11 @@ def get_kernel(kernel: str | BaseKernel | ArrayLike, dimensions: int = 1) -> Bas
     if isinstance(kernel, str):
         key = (kernel, dimensions)
         if key not in _MADE:
+            if kernel not in _KERNELS and kernel in ("value", "mixed"):
+                raise InvalidOption(
+                    f"kernel '{kernel}' is made of numbers that a name does not hold; give ValueKernel(f) or"
+                    " MixedKernel([(weight, kernel), ...]) of steering.stein."
+                )
             if kernel not in _KERNELS:
                 raise unknown_name("kernel", kernel, _KERNELS)
             _MADE[key] = _KERNELS[kernel](dimensions)

@@ -1,28 +1,19 @@
 r"""Posterior Stein information: the expected discrepancy under a Dirichlet posterior, E_{q ~ Dir(alpha)} DSD(p, q).
 
 The data distribution p is fixed (``"mean"``: m = alpha / alpha_0; ``"empirical"``: counts / n) or an independent second
-``"draw"`` from the same posterior. With kernels ``L = a I + b 11'``:
+``"draw"`` from the same posterior. Without sampling (`steering.stein.exact` has the formulas):
 
-gibbs, any kernel, exactly. ``Cov q = (diag m - m m') / (alpha_0 + 1)``, so
+===============  ===========================================  =====================================================
+operator         kernels                                      how
+===============  ===========================================  =====================================================
+``gibbs``        all                                          in closed form; with `ValueKernel` (f) Var(q'f)
+``barker``       named ones, `ValueKernel`, their mixtures    one-dimensional quadrature, relative error below 1e-9
+``difference``   the same, for p fixed                        in closed form, where it is finite
+===============  ===========================================  =====================================================
 
-    E (q - p)' L (q - p) = tr(L Cov q) + (m - p)' L (m - p)         (a draw: 2 tr(L Cov q))
-
-barker, by one-dimensional quadrature. ``w_z = sum_{y != z} (p_y + p_z) B_yz - (S - 1) p_z`` with
-``B_yz = q_z / (q_y + q_z) ~ Beta(alpha_z, alpha_y)`` and ``sum_z w_z = 0``, so the information is ``a sum_z E w_z^2``.
-Its mean is ``E w_z = sum_y (p_y alpha_z - p_z alpha_y) / (alpha_y + alpha_z)``, zero for the posterior mean; its
-variance has Beta variances on the diagonal, and given ``G_z = g`` all ratios with centre z are independent
-(`steering.stein.ratios`), so with c_y = p_y + p_z
-
-    Var w_z = E_g[(sum_y c_y (h_y(g) - E B_yz))^2] + sum_y c_y^2 (Var B_yz - Var_g h_y(g)).
-
-Outcomes with the same (alpha, p) are one group: the cost is by the number of groups, not by S. Error below 1e-9
-relative, tested for alpha from 1e-3 to 1e12. For a draw,
-``E_p DSD(p, q) = (alpha_0 DSD(m, q) + sum_y m_y kappa_q(y, y)) / (alpha_0 + 1)``, and kappa is of the same form.
-
-difference, in closed form: ``q(v z) / q(z)`` has second moment
-``alpha_vz (alpha_vz + 1) / ((alpha_z - 1) (alpha_z - 2))``, infinite unless alpha_z > 2 wherever p_z > 0: asked for
-less, `DivergentExpectation` names the entry. With the usual prior eta = 1 every unseen outcome has alpha = 1, so around
-the posterior mean the expectation never exists. ``sqrt`` needs alpha_z > 1 likewise.
+``difference`` has an infinite expectation unless alpha_z > 2 wherever p_z > 0: asked for less, `DivergentExpectation`
+names the entry. With the usual prior eta = 1 every unseen outcome has alpha = 1, so around the posterior mean the
+expectation never exists. ``sqrt`` needs alpha_z > 1 likewise.
 
 Everything else by Monte Carlo, with its standard error on request. Draws are kept as log q (`log_gamma_draws`), and
 operators that depend on ratios of q only work on differences of these (`Operator.flow_from_logs`): for alpha = 1e-3
@@ -41,7 +32,6 @@ from scipy import special
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.stein.checks import (
-    ahead,
     as_counts,
     as_generator,
     as_positive,
@@ -54,10 +44,10 @@ from steering.stein.checks import (
 )
 from steering.stein.discrepancy import KernelLike
 from steering.stein.errors import DivergentExpectation, InfiniteVarianceWarning, InvalidDistribution
-from steering.stein.kernels import BaseKernel, TwoParameter, get_kernel
+from steering.stein.exact import exact_information, has_exact
+from steering.stein.kernels import BaseKernel, get_kernel, two_parameter
 from steering.stein.operator_base import TINY
-from steering.stein.operators import Operator, barker, get_operator, gibbs
-from steering.stein.ratios import gamma_ratio_mean, gamma_rule
+from steering.stein.operators import Operator, get_operator
 
 Reference = Literal["mean", "empirical", "draw"]
 
@@ -89,8 +79,8 @@ def posterior_information(
     reference
         What stands for the data: ``"mean"`` (posterior mean), ``"empirical"`` or ``"draw"`` (an independent draw).
     draws
-        None takes the exact way where there is one (gibbs, barker, difference) and 1000 draws elsewhere; a number asks
-        for Monte Carlo with so many draws.
+        None takes the exact way where there is one (gibbs; barker and difference unless a Gram matrix is involved) and
+        1000 draws elsewhere; a number asks for Monte Carlo with so many draws.
     rng
         Generator or seed for Monte Carlo; needed when draws are made, so that results can be repeated.
     empty
@@ -112,9 +102,10 @@ def posterior_information(
     op, base = get_operator(operator), get_kernel(kernel)
     alpha = as_positive(alpha, "alpha")
     p = _reference_rows(alpha, counts, reference, empty)
+    base.fits(alpha.shape[-1])
     _refuse_divergent(op, alpha, p)
     if draws is None and has_exact(op, base, reference):
-        value = _exact(alpha, p, op, base)
+        value = exact_information(alpha, p, op, base)
         error: Floats = np.zeros_like(value)
     else:
         if return_error:
@@ -151,9 +142,7 @@ def posterior_information_rows(
     """
     from steering._compiled.stein import barker_information_rows  # Numba is only loaded when it is used
 
-    base = get_kernel(kernel)
-    if not isinstance(base, TwoParameter):
-        raise InvalidOption("posterior_information_rows needs kernel='exp-hamming' or 'delta', not a Gram matrix.")
+    base = two_parameter(get_kernel(kernel), "posterior_information_rows needs")
     if reference not in ("mean", "empirical"):
         raise InvalidOption(f"reference must be 'mean' or 'empirical' here, not '{reference}'.")
     counts = as_counts(counts)
@@ -161,15 +150,6 @@ def posterior_information_rows(
     rows = np.ascontiguousarray(counts.reshape(-1, counts.shape[-1]))
     out: Floats = barker_information_rows(rows, concentration, base.a, reference == "empirical")
     return out.reshape(counts.shape[:-1])
-
-
-def has_exact(operator: Operator, kernel: BaseKernel, reference: str) -> bool:
-    """Whether the expectation is computed without sampling."""
-    if operator is gibbs:
-        return True
-    if operator is barker:
-        return isinstance(kernel, TwoParameter)
-    return operator.name == "difference" and isinstance(kernel, TwoParameter) and reference != "draw"
 
 
 def _reference_rows(alpha: Floats, counts: ArrayLike | None, reference: str, empty: str) -> Floats | None:
@@ -226,87 +206,6 @@ def _not_above(limit: float, alpha: Floats, p: Floats | None) -> NDArray[np.bool
     if not limit > 0 or alpha.shape[-1] == 1:
         return np.zeros(alpha.shape, dtype=bool)
     return np.asarray((alpha <= limit) & (True if p is None else p > 0))
-
-
-def _exact(alpha: Floats, p: Floats | None, op: Operator, base: BaseKernel) -> Floats:
-    if op is gibbs:
-        return _gibbs(alpha, p, base)
-    assert isinstance(base, TwoParameter)
-    if op.name == "difference":
-        assert p is not None
-        return _difference(alpha, p, base)
-    shape = alpha.shape if p is None else np.broadcast_shapes(alpha.shape, p.shape)
-    rows = np.broadcast_to(alpha, shape).reshape(-1, shape[-1])
-    refs = [None] * len(rows) if p is None else list(np.broadcast_to(p, shape).reshape(-1, shape[-1]))
-    values = [_barker_row(row, ref) for row, ref in zip(rows, refs, strict=True)]
-    return base.a * np.array(values).reshape(shape[:-1])
-
-
-def _gibbs(alpha: Floats, p: Floats | None, base: BaseKernel) -> Floats:
-    total = alpha.sum(-1, keepdims=True)
-    m = alpha / total
-    diagonal = np.diagonal(base.gram(alpha.shape[-1]))
-    spread = (m @ diagonal - base.quadratic(m)) / (total[..., 0] + 1.0)
-    return np.asarray(2.0 * spread if p is None else spread + base.quadratic(m - p))
-
-
-def _difference(alpha: Floats, p: Floats, base: TwoParameter) -> Floats:
-    """``r_z = q(v z) / q(z)``; neighbouring ratios telescope, all others are independent."""
-    n = alpha.shape[-1]
-    alpha, p = np.broadcast_arrays(alpha, p)
-    if n == 1:
-        return np.zeros(alpha.shape[:-1])
-    beyond, p_ahead = ahead(alpha), ahead(p)
-    safe = np.where(p > 0, alpha, 3.0)
-    first = beyond / (safe - 1.0)
-    second = first * (beyond + 1.0) / (safe - 2.0)
-    mean = p_ahead - p * first
-    spread = p**2 * (second - first**2)
-    if n == 2:
-        product = np.ones_like(first)  # r_0 r_1 = 1
-    else:
-        product = ahead(beyond) / (safe - 1.0)  # r_z r_vz = q(v v z) / q(z)
-    neighbours = (p * p_ahead * (product - first * ahead(first))).sum(-1)
-    cross = neighbours if n == 2 else 2.0 * neighbours
-    square = (mean**2 + spread).sum(-1)
-    return np.asarray(base.a * square + base.b * (mean.sum(-1) ** 2 + spread.sum(-1) + cross))
-
-
-def _barker_row(alpha: Floats, p: Floats | None) -> float:
-    """``sum_z E w_z^2`` of one row, grouped by equal (alpha, p)."""
-    mean = alpha / alpha.sum()
-    pairs = np.stack([alpha, mean if p is None else p], -1)
-    groups, size = np.unique(pairs, axis=0, return_counts=True)
-    a, ref, size = groups[:, 0], groups[:, 1], size.astype(float)
-    centred = own = 0.0
-    for z in range(len(a)):
-        others = size - (np.arange(len(a)) == z)
-        weight = ref + ref[z]
-        drift = float(others @ ((ref * a[z] - ref[z] * a) / (a + a[z])))
-        spread, beta_var = _centre_variances(a, others, z, np.stack([weight, np.ones_like(weight)]))
-        centred += size[z] * (drift**2 + spread[0])
-        if p is None:
-            # kappa_q(z, z) / a = (sum_y C_y)^2 + sum_y C_y^2 with C_y = q_y / (q_y + q_z) = 1 - B_yz
-            c = a / (a + a[z])
-            squares = float(others @ (beta_var + c**2))
-            own += size[z] * ref[z] * (float(others @ c) ** 2 + spread[1] + squares)
-    total = float(alpha.sum())
-    return centred if p is not None else (total * centred + own) / (total + 1.0)
-
-
-def _centre_variances(a: Floats, others: Floats, z: int, coefficients: Floats) -> tuple[Floats, Floats]:
-    """Variance of ``sum_y c_y B_yz`` for each row of coefficients, and the Beta variances of B_yz."""
-    log_g, weights = gamma_rule(float(a[z]))
-    mean, rest = a[z] / (a + a[z]), a / (a + a[z])
-    beta_var = mean * rest / (a + a[z] + 1.0)
-    # Near one h is taken by its complement, 1 - h_alpha = alpha h_{alpha + 1} / g, or large alpha_z would cost digits.
-    log_g = np.asarray(log_g)[:, None]
-    near_one = (mean > 0.5) & (log_g > -30.0)
-    h = gamma_ratio_mean(a + near_one, log_g)
-    centred = np.where(near_one, rest - a * h / np.exp(np.maximum(log_g, -30.0)), h - mean)
-    sums = centred @ (others * coefficients).T
-    single = beta_var - weights @ centred**2
-    return weights @ sums**2 + (coefficients**2 * others) @ single, beta_var
 
 
 def _monte_carlo(

@@ -35,7 +35,7 @@ from steering.stein.checks import (
 )
 from steering.stein.discrepancy import KernelLike, warn_stuck
 from steering.stein.errors import InvalidDistribution
-from steering.stein.kernels import TwoParameter, get_kernel
+from steering.stein.kernels import TwoParameter, get_kernel, two_parameter
 from steering.stein.operators import Operator, Reversible, get_operator
 
 
@@ -102,9 +102,7 @@ def discrepancy_sparse(
     operator, kernel, statistic, empty
         As in `discrepancy_from_counts`; the kernel must be a named (two-parameter) one.
     """
-    op, base = get_operator(operator), get_kernel(kernel)
-    if not isinstance(base, TwoParameter):
-        raise InvalidOption("sparse rows need kernel='exp-hamming' or 'delta'; a Gram matrix has no groups.")
+    op, base = get_operator(operator), two_parameter(get_kernel(kernel), "sparse rows need")
     if isinstance(op, Reversible) and op.edges is not None:
         raise InvalidOption(f"operator '{op.name}' on a graph has no groups; use discrepancy_from_counts for it.")
     index, n, q, rest = _validated(support, counts, q_support, q_rest, n_states)

@@ -31,7 +31,7 @@ from steering.errors import InvalidOption
 from steering.stein.checks import as_counts, as_floats, as_pmf, counts_of, enough_samples, finite
 from steering.stein.discrepancy import warn_stuck
 from steering.stein.errors import InvalidDistribution
-from steering.stein.kernels import TwoParameter, apply_factors, get_kernel
+from steering.stein.kernels import TwoParameter, apply_factors, get_kernel, two_parameter
 from steering.stein.operators import Operator, Reversible, get_operator, gibbs
 
 _BLOCK = 200_000
@@ -107,10 +107,7 @@ def _tables(p: ArrayLike, q: ArrayLike, name: str) -> tuple[Floats, Floats]:
 
 def vector_factor(kernel: str | TwoParameter, d: int) -> TwoParameter:
     """The factor of one of d coordinates."""
-    factor = get_kernel(kernel, d)
-    if not isinstance(factor, TwoParameter):
-        raise InvalidOption("vectors need a named kernel such as 'exp-hamming'; a Gram matrix has no coordinates.")
-    return factor
+    return two_parameter(get_kernel(kernel, d), "each coordinate of a vector needs")
 
 
 def _local(operator: str | Operator, q: Floats) -> Operator:

@@ -11,7 +11,7 @@
   };
   const YOU = "you";
   let world, tracks, maps, run = 0, timer = 0, t = 0, playing = false, speed = 20, last = 0, owed = 0, dirty = true;
-  let picked = null, doc = null, drawnChart = -1, chartAt = 0, playsYou = false;
+  let picked = null, pickedAsk = null, doc = null, drawnChart = -1, chartAt = 0, playsYou = false;
 
   /* How far the record reaches: the slowest agent. A person is waited for by nobody. */
   const agents = () => tracks.filter((track) => track.name !== YOU);
@@ -21,6 +21,7 @@
 
   function go(time) {
     t = Math.max(0, Math.min(Math.floor(time), reach()));
+    pickedAsk = null;
     dirty = true;
   }
   function play(on) {
@@ -69,15 +70,22 @@
     $("low").textContent = Lab.number(scale.low);
     $("high").textContent = Lab.number(scale.high);
     const unknown = lists.some((list) => Number.isNaN(list[0]));
-    $("meaning").textContent = MEANINGS[kind] + (unknown ? " Grey: that agent has no such belief." : "");
+    const grey = world.session ? " Grey: not worked out (no belief, or too many states)." : " Grey: that agent has no such belief.";
+    $("meaning").textContent = MEANINGS[kind] + (unknown ? grey : "");
     $("time").value = t;
     $("now").textContent = t;
+    if (world.session) Lab.showAsks(tracks[0], t, pickedAsk, (id) => { pickedAsk = id; dirty = true; });
     if (picked) Lab.showPanel(picked.track, picked.s, picked.a, t, (a) => { picked.a = a; dirty = true; });
   }
 
   function describe(i, here) {
     const track = tracks[i], box = maps[i].words, found = Lab.lastAt(track.firsts, here - 1) + 1;
     box.querySelector(".reward").textContent = Lab.number(track.earned[here], 6);
+    if (world.session) {
+      const asked = Lab.lastAt(track.plans, here) + 1;
+      box.querySelector(".found").textContent = track.error ?? `${here} ${here === 1 ? "step" : "steps"} learned, ${asked} ${asked === 1 ? "suggestion" : "suggestions"} so far.`;
+      return;
+    }
     box.querySelector(".regret").textContent = Lab.number(track.regret[here], 6);
     const plans = Lab.lastAt(track.plans, here) + 1;
     const first = track.firsts[0];
@@ -90,8 +98,9 @@
     tracks.forEach((track, i) => {
       const source = doc.get_model_by_name(`curve-${i}`), end = Math.min(t, track.done), stride = Math.max(1, Math.ceil(end / 400));
       const x = [], y = [];
-      for (let k = 0; k <= end; k += stride) { x.push(k); y.push(track.regret[k]); }
-      if (end % stride) { x.push(end); y.push(track.regret[end]); }
+      const curve = world.session ? track.earned : track.regret;
+      for (let k = 0; k <= end; k += stride) { x.push(k); y.push(curve[k]); }
+      if (end % stride) { x.push(end); y.push(curve[end]); }
       source.data = { x, y };
     });
   }
@@ -131,6 +140,10 @@
       for (const plan of track.plans) pen.fillRect(8 + ((wide - 16) * plan) / world.steps, i * band, 1, band - 1);
     });
     const ready = agents().every((track) => track.finished);
+    if (world.session) {
+      $("state-of-run").textContent = ready ? "each line below the slider is a suggestion" : `following the session: ${reach()} steps so far`;
+      return;
+    }
     $("state-of-run").textContent = ready ? "each line below the slider is a plan" : `running: ${reach()} steps so far`;
   }
 
@@ -140,7 +153,8 @@
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `map of ${track.name}`);
     const numbers = Lab.text("span", undefined, "numbers");
-    numbers.append("regret ", Lab.text("b", "0", "regret"), " · reward ", Lab.text("b", "0", "reward"));
+    if (!world.session) numbers.append("regret ", Lab.text("b", "0", "regret"), " · ");
+    numbers.append("reward ", Lab.text("b", "0", "reward"));
     words.append(Lab.text("b", track.name), numbers, Lab.text("p", "", "found"));
     words.querySelector(".found").style.flexBasis = "100%";
     box.append(words, canvas);
@@ -171,15 +185,22 @@
     $("panel-hint").hidden = false;
     $("environment").textContent = world.environment;
     document.title = `${world.environment} · STEERING lab`;
+    if (world.session && !$("asks").dataset.dressed) { Lab.dressSession(world, $); $("asks").dataset.dressed = "yes"; }
+    pickedAsk = null;
     const many = world.agents.length > 1 ? `${world.agents.length} agents, same noise (seed ${world.seed})` : `one agent (seed ${world.seed})`;
     $("about").textContent = `${world.states} states, ${world.actions} actions, ${world.horizon ? `episodes of ${world.horizon} steps` : "one long life"}; ${many}. ★ marks the best reward; nobody told the agents.`;
-    $("time").max = world.steps;
-    $("steps").textContent = world.steps;
+    if (world.session) $("about").textContent = `A session: ${world.states} states, ${world.actions} actions, agent ${world.agentInFull}, from its journal. ${world.notes.join(" ")}`;
+    length();
     $("curves").replaceChildren(...world.agents.map((name, i) => curve(name, i)));
     world.agents.forEach((name, i) => { tracks.push(new Lab.Track(world, name)); addMap(tracks[i], world.colours[i]); });
     fit();
     await makeChart();
     dirty = true;
+  }
+
+  function length() {
+    $("time").max = world.steps;
+    $("steps").textContent = world.steps;
   }
 
   function curve(name, i) {
@@ -195,6 +216,7 @@
       for (const [name, array] of Object.entries(arrays)) if (name.startsWith(`${i}.`)) own[name.slice(String(i).length + 1)] = array;
       tracks[i].take(one, own);
     });
+    if (world.session) { world.steps = Math.max(reach(), 1); length(); }
     marks();
     dirty = true;
   }
@@ -213,12 +235,15 @@
     try {
       const news = await ask(`/api/record?seen=${agents().map((track) => track.seen()).join(";")}`);
       if (mine !== run) return;
+      if (world.session && news.header.run !== world.run) { await connect(); return; } /* states or actions were added */
+      const wasAtEnd = playing && t >= reach();
       take(news);
+      if (world.session && wasAtEnd) go(reach());
       say("");
     } catch (error) {
       say(error instanceof TypeError ? "The lab does not answer; is it still running?" : error.message);
     }
-    if (!agents().every((track) => track.finished)) timer = setTimeout(() => poll(mine), 150);
+    if (!agents().every((track) => track.finished)) timer = setTimeout(() => poll(mine), world.session ? 500 : 150);
   }
 
   async function connect() {
@@ -226,6 +251,13 @@
     run += 1;
     const mine = run;
     await show(await ask("/api/world"));
+    if (world.session) {
+      $("setup").hidden = true;
+      await poll(mine);
+      go(reach());
+      play(true);
+      return;
+    }
     const form = $("form");
     form.environment.value = world.environment;
     form.agents.value = world.agents.join("\n");

@@ -55,7 +55,7 @@ Lab.Map = class {
       this.cell = 0;
       this.high = Math.min(wide, roof);
       this.radius = Math.max(7, Math.min(24, 2.2 * Math.sqrt((wide * this.high) / this.world.states) / 6));
-      const pad = this.radius + 14;
+      const pad = this.radius + 18;
       this.place = (s) => [pad + this.world.x[s] * (wide - 2 * pad), pad + this.world.y[s] * (this.high - 2 * pad)];
     } else {
       this.cell = Math.min((wide - 2) / layout.width, (roof - 2) / layout.height, 90);
@@ -80,8 +80,21 @@ Lab.Map = class {
     if (this.cell) this.cells(tone); else this.graph(tone);
     const room = this.cell || this.radius * 2;
     if (arrows && room >= 12) this.arrows(t, tone, room);
-    if (room >= 46 && !(this.world.layout.kind === "grid" && this.world.stateNames.length)) this.labels(tone, room);
+    if (!this.cell && this.world.states <= 40) this.names();
+    else if (room >= 46 && !(this.world.layout.kind === "grid" && this.world.stateNames.length)) this.labels(tone, room);
     this.marks(t, room);
+  }
+
+  /* Names of states below the discs of a graph. */
+  names() {
+    const { pen, world } = this;
+    pen.font = "13px system-ui, sans-serif";
+    pen.textAlign = "center";
+    pen.fillStyle = this.ink;
+    for (let s = 0; s < world.states; s++) {
+      const [x, y] = this.place(s), name = world.stateNames.length ? world.stateNames[s] : String(s);
+      pen.fillText(name.length > 18 ? `${name.slice(0, 17)}…` : name, x, y + this.radius + 13, 120);
+    }
   }
 
   /* Names of states, in large cells. */
@@ -153,10 +166,11 @@ Lab.Map = class {
   /* The plan: an arrow towards where the chosen action most likely leads, a dot where it stays, a ring where it jumps. */
   arrows(t, tone, room) {
     const { pen, world } = this, long = Math.min(room * 0.36, 20);
+    this.track.count(t);
     for (let s = 0; s < world.states; s++) {
       const a = this.track.policyAt(t, s);
       if (a === null) continue;
-      const [x, y] = this.place(s), to = world.moves[s * world.actions + a], [tx, ty] = this.place(to);
+      const [x, y] = this.place(s), to = this.track.wayOf(s, a), [tx, ty] = this.place(to);
       const rgb = tone(s) ?? [128, 128, 128];
       pen.strokeStyle = pen.fillStyle = Lab.dark(rgb) ? "#fff" : "#111";
       pen.lineWidth = Math.max(1.5, Math.min(3, room / 14));

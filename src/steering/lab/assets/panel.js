@@ -63,7 +63,8 @@ Lab.actionTable = (track, s, t, picked, pick) => {
   track.count(t);
   const rows = Lab.actionsOf(world, s).map((a) => {
     const i = s * world.actions + a, q = frame ? `${n(frame.q[i])} ± ${n(frame.spread[i], 2)}` : "–";
-    const made = Lab.row([(a === chosen ? "➜ " : "") + world.actionName(a), String(track.pairs[i]), q, frame ? n(frame.information[i]) : "–", n(world.rewards[i])]);
+    const cells = [(a === chosen ? "➜ " : "") + world.actionName(a), String(track.pairs[i]), q, frame ? n(frame.information[i]) : "–"];
+    const made = Lab.row(world.session ? cells : [...cells, n(world.rewards[i])]);
     if (a === chosen) made.className = "chosen";
     made.setAttribute("aria-selected", String(a === picked));
     made.tabIndex = 0;
@@ -71,7 +72,8 @@ Lab.actionTable = (track, s, t, picked, pick) => {
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(a); });
     return made;
   });
-  return Lab.table(["action", "tried", "Q ± spread", "information", "true reward"], rows);
+  const heads = ["action", "tried", "Q ± spread", world.session ? "Stein information" : "information"];
+  return Lab.table(world.session ? heads : [...heads, "true reward"], rows);
 };
 
 Lab.outcomeTable = (track, s, a, t) => {
@@ -81,7 +83,7 @@ Lab.outcomeTable = (track, s, a, t) => {
   if (post.known && post.unseen > 0) rows.push(Lab.row([`${post.unseen} never seen, together`, "0", n(post.rest), n(track.frameAt(t).prior[0])]));
   const box = document.createElement("div");
   const when = track.frameAt(t), words = post.known
-    ? `Where “${world.actionName(a)}” leads, as believed at the plan of step ${when.time}; mean reward believed: `
+    ? `Where “${world.actionName(a)}” leads, as believed ${world.session ? "after" : "at the plan of"} step ${when.time}; mean reward believed: `
     : `Where “${world.actionName(a)}” led so far; ${track.name} keeps no posterior of it.`;
   const line = Lab.text("p", words, "quiet");
   if (post.known) { const b = Lab.text("b", n(post.reward)); b.id = "believed"; line.append(b); }
@@ -92,11 +94,11 @@ Lab.outcomeTable = (track, s, a, t) => {
 
 Lab.showPanel = (track, s, a, t, pick) => {
   const body = document.getElementById("panel-body");
-  document.getElementById("panel-title").textContent = `${track.name} in ${track.world.stateName(s)}`;
+  document.getElementById("panel-title").textContent = track.world.session ? track.world.stateName(s) : `${track.name} in ${track.world.stateName(s)}`;
   document.getElementById("panel-hint").hidden = true;
   track.count(t);
   body.replaceChildren(
-    Lab.text("p", Lab.why(track, s, t), "why"),
+    Lab.text("p", track.world.session ? Lab.best(track, s, t) : Lab.why(track, s, t), "why"),
     Lab.text("p", `${track.visits[s]} visits so far. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
     Lab.actionTable(track, s, t, a, pick),
     Lab.outcomeTable(track, s, a, t),

@@ -35,6 +35,12 @@ Lab.lastAt = (sorted, value) => {
 Lab.World = class {
   constructor({ header, arrays }) {
     Object.assign(this, header, arrays);
+    if (this.session) { /* nobody knows the truth about a real process */
+      this.best = Infinity;
+      this.rewards = new Float64Array(this.states * this.actions).fill(NaN);
+      this.edges = [];
+      return;
+    }
     let best = -Infinity;
     for (let i = 0; i < this.rewards.length; i++) if (this.allowed[i]) best = Math.max(best, this.rewards[i]);
     this.best = best;
@@ -48,7 +54,7 @@ Lab.World = class {
 
 Lab.Track = class {
   constructor(world, name) {
-    const n = world.steps;
+    const n = world.session ? Math.max(2 * world.steps, 64) : world.steps;
     this.world = world;
     this.name = name;
     this.states = new Uint32Array(n);
@@ -66,6 +72,10 @@ Lab.Track = class {
     this.policies = [];
     this.finished = false;
     this.error = null;
+    this.asks = []; /* of a session: what was asked, suggested and told */
+    this.newsTo = 0;
+    this.lastWay = world.session ? new Uint32Array(world.states * world.actions) : null;
+    this.ways = new Set();
     this.start = null; /* where a person stands who has not moved yet */
     this.visits = new Uint32Array(world.states);
     this.pairs = new Uint32Array(world.states * world.actions);
@@ -73,14 +83,27 @@ Lab.Track = class {
   }
 
   push(state, action, successor, reward) {
-    const t = this.done++;
+    const t = this.done++, { session, states: S } = this.world;
+    if (session && t >= this.states.length) this.enlarge();
     this.states[t] = state;
     this.actions[t] = action;
     this.successors[t] = successor;
     this.rewards[t] = reward;
     this.earned[t + 1] = this.earned[t] + reward;
+    if (session) {
+      if (state !== successor && !this.ways.has(state * S + successor)) { this.ways.add(state * S + successor); this.world.edges.push(state, successor); }
+      return;
+    }
     this.regret[t + 1] = this.regret[t] + this.world.oracle[t] - reward;
     if (this.world.pays(state, action)) this.firsts.push(t);
+  }
+
+  enlarge() {
+    for (const name of ["states", "actions", "successors", "rewards", "earned"]) {
+      const old = this[name], made = new old.constructor(2 * old.length);
+      made.set(old);
+      this[name] = made;
+    }
   }
 
   take(header, arrays) {
@@ -100,11 +123,22 @@ Lab.Track = class {
       this.policyTimes.push(time);
       this.policies.push({ layers, table: arrays.policies.subarray(i * layers * states, (i + 1) * layers * states) });
     });
+    if (header.news) Lab.takeNews(this, header);
     this.finished = header.finished;
     this.error = header.error;
   }
 
-  seen() { return [this.done, this.plans.length, this.frames.length, this.policies.length].join(","); }
+  seen() {
+    const counts = [this.done, this.plans.length, this.frames.length, this.policies.length];
+    return (this.world.session ? [...counts, this.newsTo] : counts).join(",");
+  }
+
+  /* Where an action of a state leads most likely; in a session where it led last, before the time of `count`. */
+  wayOf(s, a) {
+    const i = s * this.world.actions + a;
+    if (!this.lastWay) return this.world.moves[i];
+    return this.pairs[i] ? this.lastWay[i] : s;
+  }
 
   /* State at a time: where the agent stands before that step, or after its last one. */
   stateAt(t) {
@@ -129,7 +163,9 @@ Lab.Track = class {
     for (; this.counted < end; this.counted++) {
       const s = this.states[this.counted];
       this.visits[s]++;
-      this.pairs[s * A + this.actions[this.counted]]++;
+      const i = s * A + this.actions[this.counted];
+      this.pairs[i]++;
+      if (this.lastWay) this.lastWay[i] = this.successors[this.counted];
     }
   }
 

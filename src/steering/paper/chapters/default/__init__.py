@@ -1,20 +1,22 @@
-"""STEERING's default against every baseline at its best setting: where is it better, tied or worse?"""
+"""STEERING's default against every rival, in tasks that it was not made on: where is it better, tied or worse?"""
 
 from __future__ import annotations
 
 from steering.paper.chapter import Study
-from steering.paper.chapters.default.design import default_design
-from steering.paper.chapters.default.page import figures, markdown, summary
-from steering.paper.chapters.default.tuning import run_design
-from steering.paper.chapters.default.verdicts import compare
+from steering.paper.chapters.default.figures import figures
+from steering.paper.chapters.default.page import page, summary
+from steering.paper.chapters.default.stages import DEV, all_blocks, design, run_stages
+from steering.paper.chapters.default.verdicts import tables
 
 STUDY = Study(
     name="default",
-    title="The default against every baseline, tuned in every task",
+    title="The default against every rival, as published, at one setting, and tuned in every task",
     file="study",
-    runs=lambda run, quick: run_design(run, default_design(quick=quick)),
-    answer=compare,
-    page=markdown,
+    stages=(DEV,),
+    blocks=all_blocks,
+    runs=run_stages,
+    answer=lambda runs, wish: tables(runs, design(wish)),
+    page=page,
     summary=summary,
     figures=figures,
 )

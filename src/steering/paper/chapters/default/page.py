@@ -1,157 +1,195 @@
-"""Tables and figures of the study, from the scores and the verdicts."""
+"""The page of the study, made of its published tables alone: the answer, where it is behind, then the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from steering.paper.chapters.default.design import OURS
-from steering.paper.charts import chart, series
-from steering.paper.drawing import sheet
-from steering.paper.fits import Effect, strata_effect
+from steering.paper.chapters import ladder
+from steering.paper.chapters.default import details
+from steering.paper.chapters.default.details import number, percent, records, with_labels
+from steering.paper.chapters.default.stages import CONF, DEV, MINE, MODES, SINGLE, TUNED
 from steering.paper.report.text import markdown_table
 from steering.paper.rule import STANDINGS
-from steering.paper.tables import groups
-from steering.runs.drawing import new_figure
-from steering.runs.style import LABELS, colour
+from steering.paper.tables import Tables
 
-MARKS = {"better": "+", "tied": "=", "worse": "-", "too few": "?"}
-MARKERS = {"": "o", "learned": "s", "ratio": "^", "paper-sound": "D", "paper": "x"}
-
-
-def markdown(finals: pd.DataFrame, table: pd.DataFrame) -> str:
-    """The matrix of tasks and families, the count of verdicts, and every task where ours is worse."""
-    return "\n\n".join([_matrix(finals, table), _counts(table), _worse(table)]) + "\n"
+COMMAND = """\
+    steering study default --out results/study --smoke                # seconds: shows that everything works
+    steering study default --out results/study --stage development    # chooses the one setting of every rival
+    steering study default --out results/study                        # everything; writes this page
+    steering study default --out results/study --import my_agents --agent my_agent    # yours beside the others"""
 
 
-def summary(table: pd.DataFrame) -> list[str]:
-    """How many comparisons got which verdict."""
-    counts = table["verdict"].value_counts()
-    return [f"{one}: {counts.get(one, 0)} of {len(table)} comparisons" for one in STANDINGS]
-
-
-def _matrix(finals: pd.DataFrame, table: pd.DataFrame) -> str:
-    others = [name for name in dict.fromkeys(finals["family"]) if name != OURS]
-    known = {(row["task"], row["family"]): row for row in table.to_dict("records")}
-    rows = []
-    for task, part in finals.groupby("task", sort=False):
-        mine = interval(part[part["family"] == OURS])
-        counts = table[table["task"] == task]["pairs"]
-        pairs = f"{counts.min()} to {counts.max()}" if counts.min() < counts.max() else str(counts.min())
-        star = "" if part["developed"].all() else " *"
-        ends = f" ({_number(mine.low)} to {_number(mine.high)})" if mine.known else ""
-        shown = [f"{task}{star}", pairs, f"**{_number(mine.value)}**{ends}"]
-        for family in others:
-            one = known.get((task, family))
-            shown.append(f"{_number(one['theirs'])} {MARKS[one['verdict']]}" if one else "")
-        rows.append(shown)
-    return markdown_table(["task", "pairs", "ours, 95 % interval", *others], rows)
-
-
-def interval(part: pd.DataFrame) -> Effect:
-    """Mean score of some runs with its 95 % interval, of the kind that verdicts rest on."""
-    return strata_effect([one["score"].to_numpy(dtype=np.float64) for _, one in part.groupby("environment")])
-
-
-def _counts(table: pd.DataFrame) -> str:
-    shown = [one for one in STANDINGS if one in STANDINGS[:3] or (table["verdict"] == one).any()]
-    rows = []
-    for family, part in table.groupby("family", sort=False):
-        counts = part["verdict"].value_counts()
-        rows.append([family, len(part), part["pairs"].sum(), *(counts.get(one, 0) for one in shown)])
-    return markdown_table(["compared with", "tasks", "pairs", *shown], rows)
-
-
-def _worse(table: pd.DataFrame) -> str:
-    rows = []
-    for one in table[table["verdict"] == "worse"].to_dict("records"):
-        gap = f"{one['difference']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
-        who = [one["task"], one["family"], f"`{one['setting']}`", one["pairs"]]
-        rows.append([*who, _number(one["ours"]), _number(one["theirs"]), gap])
-    names = ["worse in", "than", "setting", "pairs", "ours", "theirs", "difference, 99 % interval"]
-    return markdown_table(names, rows) if rows else "Nowhere worse."
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
-
-
-def figures(finals: pd.DataFrame) -> Mapping[str, Figure]:
-    """Every task, and regret against the size of DeepSea."""
-    sizes = sizes_data(finals)
-    drawn = {"study_tasks": draw_tasks(tasks_data(finals))}
-    return {**drawn, "study_deepsea": draw_sizes(sizes)} if len(sizes) else drawn
-
-
-def tasks_data(finals: pd.DataFrame) -> pd.DataFrame:
-    """Mean score of every family in every task with normalised scores, in the order of the tasks."""
-    kept = finals[finals["normalised"]]
-    return kept.groupby(["task", "family"], sort=False)["score"].mean().reset_index()
-
-
-def draw_tasks(data: pd.DataFrame) -> Figure:
-    """One line for each task, one point for each family."""
-    tasks = list(dict.fromkeys(data["task"]))
-    figure = new_figure(8.0, 1.4 + 0.24 * len(tasks))
-    axes = figure.add_subplot()
-    for family, part in data.groupby("family", sort=True):
-        ours = family == OURS
-        axes.plot(
-            np.maximum(part["score"], 1e-3),
-            [tasks.index(task) for task in part["task"]],
-            linestyle="none",
-            marker=_marker(str(family)),
-            markersize=8 if ours else 5,
-            color=colour(_agent(str(family))),
-            markerfacecolor=colour(_agent(str(family))) if ours else "none",
-            label=_label(str(family)),
-            zorder=3 if ours else 2,
-        )
-    axes.set_xscale("log")
-    axes.set_xlabel("regret / oracle's reward, mean over seeds (below 0.001 drawn at 0.001; less is better)")
-    axes.set_yticks(range(len(tasks)), tasks)
-    axes.invert_yaxis()
-    axes.grid(axis="both", color="#DDDDDD", linewidth=0.6)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
-    return figure
-
-
-def sizes_data(finals: pd.DataFrame) -> pd.DataFrame:
-    """Mean and 95 % interval on DeepSea without a changed prior, by size and family."""
-    rows = []
-    for (task, family), part in finals.groupby(["task", "family"], sort=False):
-        words = str(task).split()
-        if words[0] == "DeepSea" and len(words) == 2 and words[1].isdigit():
-            one = interval(part)
-            rows.append({"x": int(words[1]), "family": family, "mean": one.value, "low": one.low, "high": one.high})
-    return pd.DataFrame(rows)
-
-
-def draw_sizes(data: pd.DataFrame) -> Figure:
-    """Regret against the size of DeepSea."""
-    made = chart(None, "DeepSea", xlabel="N, states of DeepSea", ylabel="regret / oracle's reward", size="")
-    lines = [
-        series(_label(name), rows, colour(_agent(name)), width=2.4 if name == OURS else 1.2, marker=_marker(name))
-        for name, rows in groups(data, "family").items()
+def page(tables: Tables) -> str:
+    """All of it; without a confirmation what was found in development."""
+    tables = {**tables, "study": with_labels(tables["study"])}
+    if not (tables["study"]["stage"] == CONF).any():
+        parts = ["# The study of the default: development", details.development(tables), details.grids(tables)]
+        return "\n\n".join(parts) + "\n"
+    parts = [
+        "# The study of the default",
+        " ".join(sentences(tables)),
+        "![Share of confirmation tasks in which the default is better, tied and worse](figures/study_verdicts.png)",
+        verdict_table(tables["study"]),
+        rule(tables["study"]),
+        "## Where it is behind, and why",
+        behind(tables),
+        "## Scores in every task",
+        details.score_text(),
+        "![Scores in every confirmation task](figures/study_tasks.png)",
+        details.score_table(tables),
+        "## What the parts are worth",
+        details.controls(tables),
+        details.scales(tables),
     ]
-    made["panels"] = [{"title": "", "series": lines}]
-    return sheet(made, title="Regret against the size of DeepSea (band: 95 % interval)")
+    if "study_ladder" in tables:
+        parts += ["## From the paper to the default", details.LADDER_TEXT, ladder.markdown(tables["study_ladder"])]
+    parts += [
+        "## What was developed on what",
+        details.tasks_text(tables["study_tasks"]),
+        details.task_lists(tables["study_tasks"]),
+        details.development(tables),
+        "## Rivals and their settings",
+        details.grids(tables),
+        "## Run it yourself",
+        COMMAND,
+        details.files(tables),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
-def _agent(family: str) -> str:
-    return family.partition(",")[0].partition(" ")[0]
+def sentences(tables: Tables) -> list[str]:
+    """Three sentences for a busy reader."""
+    study = tables["study"]
+    conf = study[study["stage"] == CONF]
+    mine = conf[conf["how"] == MINE]
+    rival, theirs, common = nearest(conf)
+    same = mine[mine["task"].isin(common)]
+    first = (
+        f"With one setting and no tuning, `steering` loses {number(same['score'].mean())} of what there is to gain "
+        f"over acting at random (mean over {len(common)} tasks that it was not made on, {mine['runs'].max()} runs "
+        f"each; 0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the "
+        f"nearest rival at one setting, `{rival}`, loses {number(theirs['score'].mean())} and "
+        f"{percent(theirs['failed'].mean())} fail."
+    )
+    parts = [f"{_counted(conf[conf['how'] == how])} {text}" for how, text in ((SINGLE, ONE), (TUNED, EACH))]
+    second = f"Compared with {conf[conf['how'] == SINGLE]['rival'].nunique()} rivals it is {'; '.join(parts)}."
+    worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
+    if worse.empty:
+        return [first, second, "It is behind none of them in any task."]
+    last = min(records(worse), key=lambda row: row["difference"])
+    names = ", ".join(dict.fromkeys(worse["task"]))
+    third = (
+        f"It is behind somebody in {worse['task'].nunique()} of {len(mine)} tasks ({names}), by at most "
+        f"{number(-last['difference'])} (`{last['rival']}`, {MODES[last['how']]}, in {last['task']})."
+    )
+    return [first, second, third]
 
 
-def _marker(family: str) -> str:
-    return MARKERS.get(family.partition(", ")[2], "o")
+ONE = "with each at the one setting that was best for it in development"
+EACH = "with each tuned in that very task"
 
 
-def _label(family: str) -> str:
-    name, _, rest = family.partition(", ")
-    shown = LABELS.get(name, name)
-    if family == OURS:
-        return f"{shown} (default)"
-    return f"{shown}, {rest}" if rest else shown
+def _counted(part: pd.DataFrame) -> str:
+    counts = part["verdict"].value_counts()
+    shown = ", ".join(f"{word} in {counts.get(name, 0)}" for name, word in WORDS.items())
+    return f"{shown} of {len(part)} comparisons"
+
+
+WORDS = {"better": "better", "tied": "level", "worse": "worse"}
+
+
+def nearest(conf: pd.DataFrame) -> tuple[str, pd.DataFrame, list[str]]:
+    """Of rivals that take part in most tasks the one with the least mean at one setting, over the common tasks."""
+    single = conf[conf["how"] == SINGLE]
+    counts = single["rival"].value_counts()
+    many = single[single["rival"].isin(counts.index[counts >= 0.75 * counts.max()])]
+    shared = many.groupby("task")["rival"].nunique()
+    common = list(shared.index[shared == shared.max()])
+    kept = many[many["task"].isin(common)]
+    means = kept.groupby("rival")["score"].mean()
+    name = str(means.idxmin())
+    return name, kept[kept["rival"] == name], common
+
+
+def verdict_table(study: pd.DataFrame) -> str:
+    """For every rival: in how many tasks ours is better / tied / worse, as published, at one setting, tuned."""
+    conf = study[(study["stage"] == CONF) & study["how"].isin(list(MODES))]
+    rows = []
+    for rival, part in conf.groupby("rival", sort=False):
+        rows.append([f"`{rival}`", part["task"].nunique(), *(_three(part[part["how"] == how]) for how in MODES)])
+    rows.append(["**all**", conf["task"].nunique(), *(f"**{_three(conf[conf['how'] == how])}**" for how in MODES)])
+    heads = [f"{label}: better / tied / worse" for label in MODES.values()]
+    return markdown_table(["rival", "tasks", *heads], rows)
+
+
+def _three(part: pd.DataFrame) -> str:
+    counts = part["verdict"].value_counts()
+    few = f" ({counts['too few']} with too few pairs)" if "too few" in counts else ""
+    return " / ".join(str(counts.get(name, 0)) for name in STANDINGS[:3]) + few if len(part) else "–"
+
+
+def rule(study: pd.DataFrame) -> str:
+    """What the words mean, and what they would be without the correction."""
+    conf = study[(study["stage"] == CONF) & study["how"].isin(list(MODES))]
+    alone = conf["alone"].value_counts()
+    return (
+        "*Better* and *worse*: the mean difference of scores of paired runs is at least 0.005, and its p-value by the "
+        "[one interval rule](statistics.md), adjusted by Holm for all comparisons of the column, at most 5 %. So the "
+        "chance of one false verdict or more in a column is at most 5 %. *Tied* is everything else. Without the "
+        f"adjustment, at 99 % each, {alone.get('better', 0)} of all {len(conf)} comparisons would be called better and "
+        f"{alone.get('worse', 0)} worse."
+    )
+
+
+def behind(tables: Tables) -> str:
+    """Every comparison in which ours is worse, with what the runs say about why."""
+    study = tables["study"]
+    conf = study[(study["stage"] == CONF)]
+    worse = conf[conf["how"].isin(list(MODES)) & (conf["verdict"] == "worse")]
+    if worse.empty:
+        return "Nowhere, against any rival in any of the three ways."
+    mine = {row["task"]: row for row in records(conf[conf["how"] == MINE])}
+    texts = {(row["rival"], row["setting"]): row["text"] for row in records(tables["study_settings"])}
+    rows = []
+    for one in records(worse.sort_values("difference", kind="stable")):
+        ours = mine[one["task"]]
+        gap = f"{one['difference']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
+        setting = f"`{texts[one['rival'], one['setting']]}`"
+        scores = [f"{number(row['score'])} ({percent(row['failed'])})" for row in (ours, one)]
+        rows.append([one["task"], setting, MODES[one["how"]], *scores, gap, why(ours, one)])
+    heads = [
+        "task",
+        "than",
+        "how",
+        "ours (failed)",
+        "theirs (failed)",
+        "difference, 95 % interval",
+        "what the runs show",
+    ]
+    return markdown_table(heads, rows)
+
+
+def why(ours: dict[str, float], theirs: dict[str, float]) -> str:
+    """What the runs say about a difference: rare failures, a worse policy at the end, or dearer exploration."""
+    lost = ours["score"] - theirs["score"]
+    if ours["failed"] > theirs["failed"] and ours["median"] - theirs["median"] < lost / 2:
+        return f"rare failures: the medians are {number(ours['median'])} and {number(theirs['median'])}"
+    late = f"score of the last quarter {number(ours['late'])} against {number(theirs['late'])}"
+    if ours["late"] - theirs["late"] > lost / 2:
+        return f"still behind at the end: {late}"
+    return f"dearer exploration: {late}"
+
+
+def summary(tables: Tables) -> list[str]:
+    """Lines for the command line."""
+    study = with_labels(tables["study"])
+    if (study["stage"] == CONF).any():
+        return sentences({**tables, "study": study})
+    chosen = tables["study_settings"]
+    mine = study[(study["stage"] == DEV) & (study["how"] == MINE)]
+    best = [
+        f"{row['rival']}: {row['text']} ({row['development']:.3f})"
+        for row in records(chosen[chosen["single"]])
+        if row["rival"] not in set(study["rival"])
+    ]
+    return [f"ours over {len(mine)} development tasks: {mine['score'].mean():.3f}", "one setting of each rival:", *best]

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from steering.agents.steering import SteeringOptions
-from steering.paper.chapter import Run, Study
-from steering.paper.chapters.default.design import Task
-from steering.paper.chapters.default.page import interval
-from steering.paper.chapters.default.tuning import scores
+from steering.paper.chapter import Run, Study, Wish
+from steering.paper.fits import strata_effect
 from steering.paper.report.text import markdown_table
-from steering.paper.scale import with_options
+from steering.paper.scale import Block, with_options
+from steering.paper.tables import Tables
+from steering.paper.task import Task
+from steering.runs.tables import FAILED
 
 LITERAL = "steering:preset=paper"
 
@@ -55,52 +57,72 @@ def rungs() -> list[tuple[str, str]]:
 
 
 TASKS = (
-    Task("DeepSea 8", ("deepsea:8",), seeds=30),
-    Task("DeepSea 15", ("deepsea:15",), seeds=30),
-    Task("WideNarrow 1,12", ("widenarrow:1,12",), steps=3000, seeds=30),
-    Task("RiverSwim 6", ("riverswim:6",), seeds=30),
-    Task("PriorMDP 4x2", tuple(f"priormdp:4,2,seed={seed}" for seed in range(6)), steps=3000, seeds=5),
+    Task("DeepSea 8", "DeepSea", ("deepsea:8",), steps=2000),
+    Task("DeepSea 15", "DeepSea", ("deepsea:15",), steps=3000),
+    Task("RiverSwim 6", "RiverSwim", ("riverswim:6",), steps=2000),
+    Task("PriorMDP 4x2", "PriorMDP", tuple(f"priormdp:4,2,seed={seed}" for seed in range(10)), steps=2000),
+    Task("lock 4,4", "lock", tuple(f"lock:4,4,slip=0.1,lure=0.05,seed={seed}" for seed in range(10)), steps=2000),
+    Task("maintenance 8", "maintenance", tuple(f"maintenance:8,seed={seed}" for seed in range(10)), steps=2000),
 )
 
 
+def blocks(tasks: tuple[Task, ...] = TASKS) -> list[Block]:
+    """All rungs in all tasks."""
+    return [one for task in tasks for one in task.blocks([text for _, text in rungs()], task.seeds(0, task.runs))]
+
+
 def run_ladder(run: Run, tasks: tuple[Task, ...] = TASKS) -> pd.DataFrame:
-    """Run what is missing; scores with columns rung, agent, task, environment, seed, score."""
-    blocks = [task.block([text for _, text in rungs()], range(task.seeds)) for task in tasks]
-    source = run("ladder", blocks, "runs")
+    """Run what is missing; scores with columns rung, agent, task, environment, seed, score, late."""
+    source = run("ladder", blocks(tasks), "ladder")
     frames = [
-        scores(source, task, text).assign(rung=label, agent=text, task=task.name)
+        task.scores(source, text, task.seeds(0, task.runs)).assign(rung=label, agent=text, task=task.name)
         for label, text in rungs()
         for task in tasks
     ]
-    columns = ["rung", "agent", "task", "environment", "seed", "steps", "score", "normalised"]
+    columns = ["rung", "agent", "task", "environment", "seed", "score", "late"]
     return pd.concat(frames, ignore_index=True)[columns]
 
 
 def answer(runs: pd.DataFrame) -> pd.DataFrame:
-    """A row for each rung and task: mean score with its 95 % interval."""
+    """A row for each rung and task: mean score with its 95 % interval, share of failed runs."""
     rows = []
     for (rung, agent, task), part in runs.groupby(["rung", "agent", "task"], sort=False):
-        one = interval(part)
-        known = {"rung": rung, "agent": agent, "task": task, "runs": len(part)}
-        rows.append({**known, "mean": one.value, "low": one.low, "high": one.high})
+        one = strata_effect([each["score"].to_numpy(dtype=np.float64) for _, each in part.groupby("environment")])
+        known = {"rung": rung, "agent": agent, "task": task, "runs": len(part), "mean": one.value}
+        rows.append({**known, "low": one.low, "high": one.high, "failed": float((part["score"] > FAILED).mean())})
     return pd.DataFrame(rows)
 
 
-def markdown(runs: pd.DataFrame, table: pd.DataFrame) -> str:
-    """The ladder as a table: a line for each rung, a column for each task."""
-    rows = [
-        [rung, *(f"{one['mean']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in part.to_dict("records"))]
-        for rung, part in table.groupby("rung", sort=False)
-    ]
-    return markdown_table(["changed", *dict.fromkeys(table["task"])], rows) + "\n"
+def markdown(table: pd.DataFrame) -> str:
+    """The ladder as a table: a line for each rung, a column for each task; failed runs in brackets."""
+    tasks = list(dict.fromkeys(table["task"]))
+    rows = []
+    for rung, part in table.groupby("rung", sort=False):
+        cells = [f"{one['mean']:.3f} ({100 * one['failed']:.0f} %)" for one in part.to_dict("records")]
+        overall = f"**{part['mean'].mean():.3f}** ({100 * part['failed'].mean():.0f} %)"
+        rows.append([rung, *cells, overall])
+    return markdown_table(["changed", *tasks, "mean"], rows)
+
+
+def _runs(run: Run, wish: Wish) -> pd.DataFrame:
+    return run_ladder(run, _tasks(wish))
+
+
+def _tasks(wish: Wish) -> tuple[Task, ...]:
+    return TASKS[:1] if wish.smoke else TASKS
+
+
+def _tables(runs: pd.DataFrame, wish: Wish) -> Tables:
+    return {"ladder": answer(runs)}
 
 
 STUDY = Study(
     name="ladder",
     title="From the literal paper to the default, one change at a time",
     file="ladder",
-    runs=lambda run, quick: run_ladder(run, TASKS[:1] if quick else TASKS),
-    answer=answer,
-    page=markdown,
-    summary=lambda table: markdown(table, table).splitlines(),
+    blocks=lambda wish: blocks(_tasks(wish)),
+    runs=_runs,
+    answer=_tables,
+    page=lambda tables: markdown(tables["ladder"]) + "\n",
+    summary=lambda tables: markdown(tables["ladder"]).splitlines(),
 )
