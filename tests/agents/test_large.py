@@ -149,8 +149,6 @@ def test_large_worlds_run_and_what_cannot_is_refused(monkeypatch) -> None:
         assert np.isfinite(steering.run(env, agent, steps=200, seeds=1).rewards).all()
     with pytest.raises(NotAvailable, match="because moments=sampled draws whole tables; use belief=dense"):
         steering.run(env, "ube:moments=sampled,belief=sparse", steps=20, seeds=1)
-    with pytest.raises(NotAvailable, match="'ucrl2b' cannot have belief=sparse, because its plans"):
-        steering.run(env, "ucrl2b:belief=sparse", steps=20, seeds=1)
     with pytest.raises(NotAvailable, match="because selection=dictionary"):
         steering.run(env, "steering:preset=paper-sound,belief=sparse", steps=20, seeds=1)
     with pytest.raises(SteeringError, match="belief is 'x'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steering.envs import make_env
+from steering.errors import NotAvailable
 from steering.mdp import TabularMDP, bias, evaluate, gain, hardness, policy_iteration
 from steering.mdp.communication import communication_class, diameter
 from steering.mdp.hardness import optimal_bias
@@ -212,3 +214,17 @@ def test_examples() -> None:
     result = doctest.testmod(sys.modules["steering.mdp.hardness"])
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_a_policy_that_stays_where_less_is_earned_is_improved() -> None:
+    """Two places to stay, one of which pays more; for a discount near 1 the way between them is within rounding."""
+    mdp = TabularMDP([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.70393216, -1.75370916], [1.03964993, 0.34833979]])
+    h = optimal_bias(mdp)
+    assert h[1] - h[0] == pytest.approx(1.03964993 + 1.75370916)
+
+
+def test_a_bias_that_is_not_found_is_said_in_a_sentence(monkeypatch) -> None:
+    """As if rounding made some action look better for ever."""
+    monkeypatch.setattr(sys.modules["steering.mdp.hardness"], "TIE", -1.0)
+    with pytest.raises(NotAvailable, match="bias of an optimal policy was not found in 1000 improvements"):
+        optimal_bias(small(3))

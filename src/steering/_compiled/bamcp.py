@@ -2,12 +2,16 @@
 
 A simulation that draws a model from the posterior and follows it visits trajectories with the same probabilities as a
 Polya urn does: the next state y of (s, a) has probability proportional to alpha_y + how often y came in this
-simulation. So no model is drawn; counts of the simulation are added on the way and taken away at its end.
+simulation. So no model is drawn; counts of the simulation are added on the way and taken away at its end. In the tables
+of a dense belief they are added in place; with a belief by support they are looked up along the path, and the urn walks
+over the outcomes that were seen and the gaps between them, in the same order, so that one uniform gives one outcome.
 """
 
 import numpy as np
 
 from steering._compiled._jit import jit
+from steering._compiled.beliefs import normal_gamma_cell
+from steering._compiled.sparse_beliefs import find
 
 
 @jit
@@ -25,6 +29,60 @@ def _urn(alpha, u):
             if goal < 0.0:
                 break
     return last
+
+
+@jit
+def _add_outcome(outcomes, weights, k, y, weight):
+    """Add weight to an outcome of a list in ascending order; returns the length of the list."""
+    i = k
+    while i > 0 and outcomes[i - 1] > y:
+        i -= 1
+    if i > 0 and outcomes[i - 1] == y:
+        weights[i - 1] += weight
+        return k
+    for j in range(k, i, -1):
+        outcomes[j] = outcomes[j - 1]
+        weights[j] = weights[j - 1]
+    outcomes[i] = y
+    weights[i] = weight
+    return k + 1
+
+
+@jit
+def _grouped_urn(belief, row, path, last, before, outcomes, weights, u):
+    """As `_urn` of a row by support, with what came on the path so far: steps `last`, before[last] and so on."""
+    pool, totals, n_states, eta, _ = belief
+    start, length, _, heads, n, _, _ = pool
+    k = 0
+    total = totals[row] + n_states * eta
+    for i in range(start[row], start[row] + length[row]):
+        k = _add_outcome(outcomes, weights, k, heads[i], n[i])
+    while last >= 0:
+        k = _add_outcome(outcomes, weights, k, path[last, 3], 1.0)
+        total += 1.0
+        last = before[last]
+    goal = u * total
+    at = 0
+    for j in range(k):
+        y = outcomes[j]
+        alike = (y - at) * eta  # outcomes never seen, from `at` to the next that was
+        if goal < alike:
+            return min(at + int(goal / eta), y - 1)
+        goal -= alike + eta + weights[j]
+        if goal < 0.0:
+            return y
+        at = y + 1
+    return min(at + int(goal / eta), n_states - 1)
+
+
+@jit
+def _mean_reward(belief, row, y):
+    """Posterior mean reward of an outcome of a belief by support."""
+    pool, _, _, _, prior = belief
+    i = find(pool, row, y)
+    if i < 0:
+        return prior[0]
+    return normal_gamma_cell(prior, pool[4][i], pool[5][i], pool[6][i])[0]
 
 
 @jit
@@ -64,13 +122,16 @@ def _rollout_action(mask, greedy, epsilon, rng):
 
 
 @jit
-def search(alpha, mu, mask, policy, discount, first, depth, state, options, rng):
+def search(tables, belief, mask, policy, discount, first, depth, state, options, rng):
     """Values (A,) and visits (A,) of the actions at the root after a number of simulations.
 
     Parameters
     ----------
-    alpha, mu
-        Dirichlet parameters and mean rewards, (S, A, S); alpha is changed on the way and restored.
+    tables
+        Dirichlet parameters and mean rewards, (S, A, S), of a dense belief; the former are changed on the way and
+        restored. Of no entries if the belief is by support.
+    belief
+        (pool, totals, S, eta, prior of rewards) of a belief by support.
     policy, first
         Rollout policy (layers, S) and the layer of the first step.
     depth
@@ -79,7 +140,12 @@ def search(alpha, mu, mask, policy, discount, first, depth, state, options, rng)
         (simulations, exploration, epsilon).
     """
     simulations, exploration, epsilon = options
-    A = alpha.shape[1]
+    alpha, mu = tables
+    A, dense = mask.shape[1], alpha.shape[0] > 0
+    latest = np.full(belief[1].shape[0], -1)  # step of the simulation that was the last one at a row
+    before = np.empty(depth, np.int64)  # and the one before it
+    outcomes = np.empty(depth + (0 if dense else belief[0][1].max()), np.int64)
+    weights = np.empty(outcomes.shape[0])
     values = np.zeros((simulations + 1, A))
     counts = np.zeros((simulations + 1, A))
     first_edge = np.full((simulations + 1, A), -1)
@@ -100,10 +166,16 @@ def search(alpha, mu, mask, policy, discount, first, depth, state, options, rng)
                 a = _choose(values[node], counts[node], mask[s], exploration * ranges[t])
             else:
                 a = _rollout_action(mask[s], policy[layer, s], epsilon, rng)
-            y = _urn(alpha[s, a], rng.random())
+            if dense:
+                y = _urn(alpha[s, a], rng.random())
+                gains[t] = mu[s, a, y]
+                alpha[s, a, y] += 1.0
+            else:
+                row = s * A + a
+                y = _grouped_urn(belief, row, path, latest[row], before, outcomes, weights, rng.random())
+                gains[t] = _mean_reward(belief, row, y)
+                before[t], latest[row] = latest[row], t
             path[t, 0], path[t, 1], path[t, 2], path[t, 3] = node, a, s, y
-            gains[t] = mu[s, a, y]
-            alpha[s, a, y] += 1.0
             if node >= 0:
                 edge = first_edge[node, a]
                 while edge >= 0 and edge_state[edge] != y:
@@ -123,7 +195,10 @@ def search(alpha, mu, mask, policy, discount, first, depth, state, options, rng)
         for t in range(depth - 1, -1, -1):
             total = gains[t] + discount * total
             node, a = path[t, 0], path[t, 1]
-            alpha[path[t, 2], a, path[t, 3]] -= 1.0
+            if dense:
+                alpha[path[t, 2], a, path[t, 3]] -= 1.0
+            else:
+                latest[path[t, 2] * A + a] = -1
             if node >= 0:
                 counts[node, a] += 1.0
                 values[node, a] += (total - values[node, a]) / counts[node, a]

@@ -60,13 +60,13 @@ def lowest(q, least):
 
 
 @jit
-def improve(rows, local, mask, discount, V, policy, order, q):
+def improve(rows, local, mask, discount, V, policy, order, q, cap):
     """One sweep over all actions, in place, with the greedy policy; returns the largest change."""
     total = V.sum()
     change = 0.0
     for i in range(order.shape[0]):
         s = order[i]
-        best = state_values(rows, local, mask, discount, s, V, total, q)
+        best = min(state_values(rows, local, mask, discount, s, V, total, q), cap)
         policy[s] = lowest(q, best)
         change = max(change, abs(best - V[s]))
         total += best - V[s]
@@ -75,13 +75,13 @@ def improve(rows, local, mask, discount, V, policy, order, q):
 
 
 @jit
-def evaluate_once(rows, local, discount, V, policy, n_actions, order):
+def evaluate_once(rows, local, discount, V, policy, n_actions, order, cap):
     """One sweep along a policy, in place; returns the largest change."""
     total = V.sum()
     change = 0.0
     for i in range(order.shape[0]):
         s = order[i]
-        value = row_value(rows, local, discount, s * n_actions + policy[s], s, V, total)
+        value = min(row_value(rows, local, discount, s * n_actions + policy[s], s, V, total), cap)
         change = max(change, abs(value - V[s]))
         total += value - V[s]
         V[s] = value
@@ -89,14 +89,14 @@ def evaluate_once(rows, local, discount, V, policy, n_actions, order):
 
 
 @jit
-def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, least, extrapolate, scratch):
+def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, least, extrapolate, scratch, cap):
     """Sweeps along a policy until they change a tenth of what the first did, with a jump along the slowest mode."""
     first = 0.0
     for made in range(sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if extrapolate and place >= 0:
             scratch[place, :] = V
-        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order, cap)
         if made == 0:
             first = change
         if change <= max(ENOUGH * first, least):
@@ -106,7 +106,7 @@ def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, lea
 
 
 @jit
-def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
+def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations, cap=np.inf):
     """Optimal values from V on (overwritten, as the policy); returns the number of improvements.
 
     Parameters
@@ -115,6 +115,8 @@ def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
         Relative accuracy of the values, see the module.
     max_iterations
         Improvements, at most.
+    cap
+        Values are at most that: V = min(cap, max_a ...).
     """
     A = mask.shape[1]
     q = np.empty(A)
@@ -125,7 +127,7 @@ def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
     iterations = 0
     while True:
         iterations += 1
-        change = improve(rows, local, mask, discount, V, policy, order, q)
+        change = improve(rows, local, mask, discount, V, policy, order, q, cap)
         goal = max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max()
         if change <= goal or iterations >= max_iterations:
             return iterations
@@ -134,7 +136,7 @@ def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations):
         before = change
         if iterations == 1:
             order = np.argsort(-V)  # what pays is carried on from state to state within a sweep
-        _evaluations(rows, local, discount, V, policy, A, order, SWEEPS, 0.5 * goal, extrapolate, scratch)
+        _evaluations(rows, local, discount, V, policy, A, order, SWEEPS, 0.5 * goal, extrapolate, scratch, cap)
 
 
 @jit
@@ -172,7 +174,7 @@ def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
             scratch[place, :] = V
-        change = evaluate_once(rows, local, discount, V, policy, n_actions, order)
+        change = evaluate_once(rows, local, discount, V, policy, n_actions, order, np.inf)
         if change <= max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max():
             return
         if place == 1:

@@ -22,7 +22,13 @@ from steering._compiled import bamcp as kernels
 from steering._types import Floats
 from steering.agents.base import Agent
 from steering.agents.optimism import OptimisticAgent, ToldOptions
+from steering.beliefs import SparseBelief
 from steering.mdp.simulator import Simulator
+
+_NOTHING = SparseBelief(1, 1)
+NO_TABLE = np.empty((0, 0, 0))
+NO_SUPPORT = (_NOTHING.pool, np.empty(0), 1, 1.0, _NOTHING.prior)
+"""What the search is given in the place of the form that a belief does not have."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,12 @@ class BAMCP(OptimisticAgent):
         depth = o.depth if p.horizon is None else min(o.depth, p.horizon - step)
         settings = (o.simulations, o.scale * o.exploration * (o.r_max - o.r_min), float(o.epsilon))
         b = self.belief
+        if isinstance(b, SparseBelief):
+            tables, support = (NO_TABLE, NO_TABLE), (b.pool, b.totals.ravel(), b.n_states, b.eta, b.prior)
+        else:
+            tables, support = (b.alpha, b.mu), NO_SUPPORT
         return kernels.search(  # type: ignore[no-any-return]
-            *(b.alpha, b.mu, p.mask, self.policy, p.discount, step, depth, state, settings), self.acting_rng
+            *(tables, support, p.mask, self.policy, p.discount, step, depth, state, settings), self.acting_rng
         )
 
     def act(self, state: int, step: int = 0) -> int:

@@ -26,7 +26,6 @@ class BEB(OptimisticAgent):
     name = "beb"
     group = "Bayes-adaptive"
     options: BEBOptions
-    needs_tables = ""
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean model with bonuses."""

@@ -25,6 +25,7 @@ from steering._compiled import soft_planning as kernels
 from steering._types import Floats
 from steering.agents.optimism import ToldOptions, reach
 from steering.agents.soft_policy import SoftPolicyAgent
+from steering.beliefs import GroupedRows
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ class KLearning(SoftPolicyAgent):
         P, r = self.belief.mean_model()
         tau = self.temperature()
         reward = r + self.variance() / (2.0 * tau)
-        if p.horizon is None:
+        if isinstance(P, GroupedRows):
+            self.set_logits(self._solver.soft(P, reward, tau) / tau)
+        elif p.horizon is None:
             _, K = kernels.soft_iteration(P, reward[0], p.mask, p.discount, tau, 10 * p.max_iterations)
             self.set_logits(np.asarray(K)[None] / tau)
         else:

@@ -2,10 +2,11 @@
 
     Q(s, a) = quantile over b = 1..B of  r_b + g P_b V,     P_b ~ Dirichlet(prior_mass on a pseudo-state, counts)
 
-The pseudo-state is worth Vmax, so that what was never tried is worth Vmax and every row keeps a little hope: that is
-all of the prior. `quantile=1` is the maximum of B = 8 draws (OPSRL); Bayes-UCBVI takes a quantile of the posterior
-instead, here the same quantile of B draws (`quantile=0.9,samples=64`, say; the paper too computes it from draws).
-Rewards are known in the paper; here r_b is drawn from the normal with mean and variance of the posterior.
+The pseudo-state is worth Vmax (or less: Vmin + hope (Vmax - Vmin)), so that what was never tried is worth that, and
+every row keeps a little of it: that is the whole prior. `quantile=1` is the maximum of B = 8 draws (OPSRL); Bayes-UCBVI
+takes a quantile of the posterior instead, here the same quantile of B draws (`quantile=0.9,samples=64`, say; the paper
+too computes it from draws). Rewards are known in the paper; here r_b is drawn from the normal with mean and variance of
+the posterior.
 `eta_mass=true` adds the concentration eta (fixed or learned) of the belief to every next state.
 
 The paper draws anew for every step of an episode; here one set of draws holds for a whole plan, in both settings.
@@ -21,7 +22,9 @@ import numpy as np
 from steering._checks import in_range
 from steering._compiled import soft_planning as kernels
 from steering._types import Floats
-from steering.agents.optimism import MAX_SWEEPS, TOLERANCE, OptimisticAgent, ToldOptions, need_variance, reward_spread
+from steering.agents.large_optimism import DOWNWARD_SWEEPS, DrawnRows
+from steering.agents.optimism import OptimisticAgent, ToldOptions, need_variance, reward_spread
+from steering.beliefs import SparseBelief
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,21 @@ class OPSRLOptions(ToldOptions):
         Mass of the pseudo-state.
     eta_mass
         Whether every next state has the concentration of the belief as well.
+    hope
+        What the pseudo-state is worth, as a part of the range of values; 1 is Vmax, as the paper.
     """
 
     samples: int = 8
     quantile: float = 1.0
     prior_mass: float = 1.0
     eta_mass: bool = False
+    hope: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         in_range("samples", self.samples, 1)
         in_range("quantile", self.quantile, 0.0, 1.0)
+        in_range("hope", self.hope, 0.0, 1.0)
         in_range("prior_mass", self.prior_mass, 0.0, open_low=True)
         need_variance(self.normal_gamma)
 
@@ -60,24 +67,33 @@ class OPSRL(OptimisticAgent):
     group = "posterior sampling"
     options: OPSRLOptions
 
+    @property
+    def draws_models(self) -> bool:
+        """With eta_mass=true: draws give every outcome its part."""
+        return self.options.eta_mass
+
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw and solve."""
         super().plan(state, step)
-        p, rank = self.problem, self.rank
+        p, o, rank, hopes = self.problem, self.options, self.rank, self.hopes(self.options.hope)
+        if isinstance(self.belief, SparseBelief):
+            drawn = DrawnRows(self.belief, self.planning_rng, o.samples, o.prior_mass, o.eta_mass)
+            self._solver.quantile(drawn, self.draw_rewards(), rank, hopes, self.policy)
+            return
         rows, rewards = self.draw_rows(), self.draw_rewards()
-        cap = float(self.caps[0])
-        if p.horizon is None and rank == self.options.samples - 1:
+        if p.horizon is None and rank == o.samples - 1:
             rounds = 10 * p.max_iterations
-            _, _, policy = kernels.maximum_iteration(rows, rewards, p.mask, p.discount, cap, rounds)
+            _, _, policy = kernels.maximum_iteration(rows, rewards, p.mask, p.discount, float(hopes[0]), rounds)
             self.policy = policy[None]
         elif p.horizon is None:
-            tolerance = TOLERANCE * (1.0 - p.discount) * max(abs(cap), 1e-300)
+            cap = float(hopes[0])
+            tolerance = self._solver.tolerance(cap)
             _, _, policy = kernels.quantile_iteration(
-                rows, rewards, rank, p.mask, p.discount, cap, tolerance, MAX_SWEEPS
+                rows, rewards, rank, p.mask, p.discount, cap, tolerance, DOWNWARD_SWEEPS
             )
             self.policy = policy[None]
         else:
-            _, _, self.policy = kernels.quantile_induction(rows, rewards, rank, p.mask, p.discount, self.caps)
+            _, _, self.policy = kernels.quantile_induction(rows, rewards, rank, p.mask, p.discount, hopes)
 
     @property
     def rank(self) -> int:

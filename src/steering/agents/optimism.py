@@ -19,13 +19,10 @@ from steering._checks import choose, in_range
 from steering._compiled import optimism as kernels
 from steering._types import Bools, Floats
 from steering.agents.base import ModelBasedAgent, ModelBasedOptions, Problem
-from steering.beliefs import Belief, SparseBelief
+from steering.agents.large_optimism import DOWNWARD_SWEEPS, OptimisticSolver, blank, empirical_rows
+from steering.beliefs import Belief, GroupedRows, Rows, SparseBelief
 from steering.beliefs.normal_gamma import checked_prior
 from steering.errors import InvalidOption
-
-TOLERANCE = 1e-6
-MAX_SWEEPS = 5000
-"""Sweeps of value iteration from the bound downwards: where they end before the limit, the plan is more optimistic."""
 
 
 @dataclass(frozen=True)
@@ -104,31 +101,31 @@ class OptimisticAgent(ModelBasedAgent):
     caps: Floats
     spans: Floats
 
-    @property
-    def needs_tables(self) -> str:
-        """Optimistic plans are made in tables, unless a class says otherwise."""
-        return "its plans are optimistic over whole rows"
+    _solver: OptimisticSolver
 
     def _reset(self) -> None:
         super()._reset()
+        self._solver = OptimisticSolver(self.problem)
         left = steps_left(self.problem)
         self.caps = self.options.r_max * left
         self.spans = (self.options.r_max - self.options.r_min) * left
+
+    def hopes(self, fraction: float) -> Floats:
+        """A part of the range of values from each step on, (layers + 1,): Vmin + fraction (Vmax - Vmin)."""
+        return self.caps - (1.0 - fraction) * self.spans
 
     @property
     def visits(self) -> Floats:
         """Visits n of every pair, at least 1, shape (S, A)."""
         return np.maximum(self.belief.totals, 1.0)
 
-    def model(self) -> tuple[Floats, Floats, Bools]:
+    def model(self) -> tuple[Rows, Floats, Bools]:
         """P (S, A, S), r (S, A) and which pairs are known, (S, A)."""
         if getattr(self.options, "model", "posterior") == "posterior":
-            P, r = self.belief.mean_model()
-            assert isinstance(P, np.ndarray)
-            return P, r, np.ones(self.problem.mask.shape, dtype=np.bool_)
+            return *self.belief.mean_model(), np.ones(self.problem.mask.shape, dtype=np.bool_)
         return *empirical_model(self.belief), self.belief.totals > 0
 
-    def solve_with_bonus(self, P: Floats, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
+    def solve_with_bonus(self, P: Rows, r: Floats, bonus: Floats, factor: Floats, known: Bools) -> Floats:
         """Plan by Q = min(cap, r + bonus + factor sqrt(Var_P V) + g P V), cap where not known; Q (layers, S, A).
 
         r and bonus are (layers, S, A) or broadcast to it, factor is (S, A).
@@ -136,6 +133,10 @@ class OptimisticAgent(ModelBasedAgent):
         p = self.problem
         shape = (p.layers, p.n_states, p.n_actions)
         r, bonus = (np.array(np.broadcast_to(x, shape)) for x in (r, bonus))
+        if isinstance(P, GroupedRows):
+            local = np.where(known, r + bonus, self.caps[: p.layers, None, None])
+            factor = np.where(known, factor, 0.0)
+            return self._solver.with_bonus(blank(P, known), local, factor, self.caps, self.policy)
         if p.horizon is None and not factor.any():
             cap, self.policy = float(self.caps[0]), self.policy.copy()
             _, Q = kernels.capped_iteration(
@@ -143,21 +144,24 @@ class OptimisticAgent(ModelBasedAgent):
             )
             return np.asarray(Q)[None]
         if p.horizon is None:
-            tolerance = TOLERANCE * (1.0 - p.discount) * max(abs(float(self.caps[0])), 1e-300)
+            cap = float(self.caps[0])
             _, Q, policy = kernels.bonus_iteration(
-                *(P, r[0], bonus[0], factor, known, p.mask, p.discount, float(self.caps[0])), tolerance, MAX_SWEEPS
+                *(P, r[0], bonus[0], factor, known, p.mask, p.discount, cap),
+                *(self._solver.tolerance(cap), DOWNWARD_SWEEPS),
             )
             self.policy = policy[None]
             return np.asarray(Q)[None]
         _, Q, self.policy = kernels.bonus_induction(P, r, bonus, factor, known, p.mask, p.discount, self.caps)
         return np.asarray(Q)
 
-    def solve_layers(self, P: Floats, r: Floats) -> Floats:
+    def solve_layers(self, P: Rows, r: Floats) -> Floats:
         """Plan an episode with rewards (H, S, A) of their own in every step, without a cap; returns Q."""
         S, A = r.shape[1:]
         everywhere, nothing = np.ones((S, A), dtype=np.bool_), np.zeros((S, A))
         bonus, caps = np.zeros_like(r), np.full(len(self.caps), np.inf)
         p = self.problem
+        if isinstance(P, GroupedRows):
+            return self._solver.with_bonus(P, r, nothing, caps, self.policy)
         _, Q, self.policy = kernels.bonus_induction(P, r, bonus, nothing, everywhere, p.mask, p.discount, caps)
         return np.asarray(Q)
 
@@ -186,8 +190,10 @@ def reach(problem: Problem) -> float:
     return float(problem.horizon or 1.0 / (1.0 - problem.discount))
 
 
-def empirical_model(belief: Belief) -> tuple[Floats, Floats]:
+def empirical_model(belief: Belief) -> tuple[Rows, Floats]:
     """Frequencies (S, A, S) and average rewards (S, A); uniform and 0 where nothing was seen."""
+    if isinstance(belief, SparseBelief):
+        return empirical_rows(belief)
     n = np.maximum(belief.totals, 1.0)
     P = belief.counts / n[..., None]
     P[belief.totals == 0] = 1.0 / P.shape[-1]

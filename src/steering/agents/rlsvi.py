@@ -18,6 +18,7 @@ import numpy as np
 
 from steering._checks import choose
 from steering._types import Floats
+from steering.agents.large_optimism import scaled
 from steering.agents.optimism import OptimisticAgent, OptimisticOptions, reach
 
 
@@ -56,7 +57,7 @@ class RLSVI(OptimisticAgent):
         P, r, _ = self.model()
         if self.options.noise == "russo":
             shrink = self.belief.totals / (self.belief.totals + 1.0)
-            P, r = P * shrink[..., None], r * shrink
+            P, r = scaled(P, shrink), r * shrink
         p = self.problem
         noise = self.planning_rng.standard_normal((p.layers, p.n_states, p.n_actions)) * self.noise_scale()
         if p.horizon is None:

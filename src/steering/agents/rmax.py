@@ -1,8 +1,9 @@
 """R-MAX (Brafman and Tennenholtz 2002): what was tried fewer than m times is worth Vmax.
 
-    Q(s, a) = rhat + g phat V  where (s, a) has at least m visits,     Vmax  elsewhere
+    Q(s, a) = rhat + g phat V  where (s, a) has at least m visits,     Vmin + scale (Vmax - Vmin)  elsewhere
 
 The known part is the empirical model. m is what it has to be told; its proof asks for millions, practice for a few.
+With `scale` below 1 the unknown is worth less than all that could be, and what is known to be good is not left for it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steering._checks import in_range
+from steering.agents.large_optimism import blank
 from steering.agents.optimism import OptimisticAgent, OptimisticOptions
 
 
@@ -43,5 +45,6 @@ class RMax(OptimisticAgent):
         """Solve the model with the unknown pairs at their bound."""
         super().plan(state, step)
         P, r, _ = self.model()
-        nothing = np.zeros_like(r)
-        self.solve_with_bonus(P, r, nothing, nothing, self.belief.totals >= self.options.m)
+        known, nothing = self.belief.totals >= self.options.m, np.zeros_like(r)
+        hopes = self.hopes(self.options.scale)[: self.problem.layers, None, None]
+        self.solve_with_bonus(blank(P, known), np.where(known, r, hopes), nothing, nothing, np.ones_like(known))

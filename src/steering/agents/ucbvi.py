@@ -22,7 +22,9 @@ import numpy as np
 
 from steering._checks import choose
 from steering._types import Floats
+from steering.agents.large_optimism import expect
 from steering.agents.optimism import ConfidentAgent, ConfidentOptions, reach
+from steering.beliefs import Rows
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class UCBVI(ConfidentAgent):
         P, r, known = self.model()
         self.solve_with_bonus(P, r, *self.bonus(P), known)
 
-    def bonus(self, P: Floats) -> tuple[Floats, Floats]:
+    def bonus(self, P: Rows) -> tuple[Floats, Floats]:
         """The part that does not depend on V, (layers, S, A), and the factor of sqrt(Var V), (S, A)."""
         n, span = self.visits, self.spans[:-1, None, None]
         c, log = self.options.scale, self.log_term(5.0)
@@ -68,5 +70,5 @@ class UCBVI(ConfidentAgent):
         unit = self.options.r_max - self.options.r_min
         unsure = (100.0 * S * reach(self.problem) * log * unit) ** 2 * A / here
         expected = np.minimum(unsure, span**2) if unit > 0 else 0.0 * span  # (layers, 1, S)
-        correction = np.sqrt(8.0 * np.einsum("say,hy->hsa", P, expected[:, 0]) / n)
+        correction = np.sqrt(8.0 * expect(P, expected[:, 0]) / n)
         return c * (14.0 * span * log / (3.0 * n) + correction), c * np.sqrt(8.0 * log / n)

@@ -24,7 +24,9 @@ import numpy as np
 from steering._checks import choose
 from steering._compiled import optimism as kernels
 from steering._types import Floats
-from steering.agents.optimism import MAX_SWEEPS, ConfidentAgent, ConfidentOptions
+from steering.agents.large_optimism import DOWNWARD_SWEEPS
+from steering.agents.optimism import ConfidentAgent, ConfidentOptions
+from steering.beliefs import GroupedRows
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,17 @@ class UCRL2B(ConfidentAgent):
         p, l1 = self.problem, self.options.bound == "l1"
         P, r, _ = self.model()
         best = np.minimum(self.options.r_max, r + self.reward_width())
+        epsilon = 0.0
+        if self.options.criterion == "average":
+            epsilon = (self.options.r_max - self.options.r_min) / math.sqrt(max(1.0, self.belief.totals.sum()))
+        if isinstance(P, GroupedRows):
+            self._solver.extended(P, best, self.widths(), l1, self.policy, epsilon)
+            return
         width = self.row_width(P)
         if p.horizon is not None:
             _, _, self.policy = kernels.extended_induction(P, best, width, l1, p.mask, p.horizon, p.discount)
-        elif self.options.criterion == "average":
-            epsilon = (self.options.r_max - self.options.r_min) / math.sqrt(max(1.0, self.belief.totals.sum()))
-            self.policy = kernels.extended_average(P, best, width, l1, p.mask, epsilon, MAX_SWEEPS)[None]
+        elif epsilon > 0:
+            self.policy = kernels.extended_average(P, best, width, l1, p.mask, epsilon, DOWNWARD_SWEEPS)[None]
         else:
             kernels.extended_iteration(P, best, width, l1, p.mask, p.discount, self.policy[0], p.max_iterations)
 
@@ -79,13 +86,25 @@ class UCRL2B(ConfidentAgent):
         width: Floats = o.scale * (o.r_max - o.r_min) * np.sqrt(3.5 * self.log_term(2.0) / self.visits)
         return width
 
+    def widths(self) -> Floats:
+        """Of every pair, (2, S A): the width of an entry p is the first times sqrt(p (1 - p)), plus the second.
+
+        With `bound=l1` both are the distance in which a row may be.
+        """
+        n = self.visits.ravel()
+        if self.options.bound == "l1":
+            S = self.problem.n_states
+            log = max(self.log_term(2.0) - math.log(S), math.log(2.0))  # ln(2 A t / delta)
+            return np.tile(self.options.scale * np.sqrt(14.0 * S * log / n), (2, 1))
+        log = self.log_term(2.0)
+        least = 49.0 * log / 3.0 / np.maximum(n - 1.0, 1.0)
+        return self.options.scale * np.stack([np.sqrt(14.0 * log / n), least])
+
     def row_width(self, P: Floats) -> Floats:
         """How far rows may be from P: of every entry (S, A, S), or in L1 distance (S, A, 1)."""
         n = self.visits
         if self.options.bound == "l1":
-            S = self.problem.n_states
-            log = max(self.log_term(2.0) - math.log(S), math.log(2.0))  # ln(2 A t / delta)
-            return np.asarray(self.options.scale * np.sqrt(14.0 * S * log / n))[..., None]
+            return np.asarray(self.widths()[0].reshape(*n.shape, 1))
         log = self.log_term(2.0)
         spread = np.sqrt(14.0 * log * P * (1.0 - P) / n[..., None])
         width: Floats = self.options.scale * (spread + (49.0 * log / 3.0 / np.maximum(n - 1.0, 1.0))[..., None])

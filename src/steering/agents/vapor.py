@@ -24,8 +24,10 @@ from scipy.optimize import minimize
 
 from steering._checks import in_range
 from steering._types import Floats
+from steering.agents.large_optimism import arrive, expect
 from steering.agents.optimism import ToldOptions
 from steering.agents.soft_policy import SoftPolicyAgent
+from steering.beliefs import Rows
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,6 @@ class VAPOR(SoftPolicyAgent):
         """Solve the dual and act by the occupancy."""
         super().plan(state, step)
         P, r = self.belief.mean_model()
-        assert isinstance(P, np.ndarray)
         after = self.spans[1:, None, None]
         sigma = self.options.scale * np.sqrt((self.options.sigma**2 + after**2) / self.visits)
         sigma = np.maximum(sigma, 1e-9 * max(1.0, float(np.abs(r).max())))
@@ -81,11 +82,11 @@ class VAPOR(SoftPolicyAgent):
         self._V = unit * np.asarray(found.x).reshape(self._V.shape)
         self.set_logits(self.dual(P, r, sigma, self._V, state)[2])
 
-    def dual(self, P: Floats, r: Floats, sigma: Floats, V: Floats, state: int) -> tuple[float, Floats, Floats]:
+    def dual(self, P: Rows, r: Floats, sigma: Floats, V: Floats, state: int) -> tuple[float, Floats, Floats]:
         """Value and gradient (layers, S) of the dual at V, and ln of the occupancies (layers, S, A)."""
         p = self.problem
         following = V if p.horizon is None else np.vstack([V[1:], np.zeros((1, p.n_states))])
-        x = r + p.discount * np.einsum("say,hy->hsa", P, following) - V[..., None]
+        x = r + p.discount * expect(P, following) - V[..., None]
         y = x / sigma
         sum_ = np.hypot(y, 2.0) + np.abs(y)
         u = np.where(y > 0, 2.0 / sum_, 0.5 * sum_)  # two forms of one root, so that nothing cancels
@@ -95,7 +96,7 @@ class VAPOR(SoftPolicyAgent):
         value = weight * V[0, state] + float((flow * (x + sigma * u)).sum())
         gradient = -flow.sum(axis=2)
         gradient[0, state] += weight
-        arriving = p.discount * np.einsum("say,hsa->hy", P, flow)
+        arriving = p.discount * arrive(P, flow)
         if p.horizon is None:
             gradient += arriving
         else:

@@ -32,7 +32,6 @@ class VBRB(OptimisticAgent):
     name = "vbrb"
     group = "Bayes-adaptive"
     options: VBRBOptions
-    needs_tables = ""
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean model with bonuses."""
@@ -43,6 +42,6 @@ class VBRB(OptimisticAgent):
     def bonus(self) -> Floats:
         """Weighted standard deviations, shape (S, A)."""
         p, deviations = self.problem, self.options.scale / math.sqrt(self.options.delta)
-        rows = p.discount * math.sqrt(p.n_states) * float(self.spans[1 if p.layers > 1 else 0]) / 2.0
+        rows = p.discount * math.sqrt(p.n_states) * float(self.spans[1]) / 2.0
         bonus: Floats = deviations * (reward_spread(self.belief) + rows * row_spread(self.belief))
         return bonus

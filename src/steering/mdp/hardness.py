@@ -7,8 +7,9 @@ All of them look at the states that can be reached from the start only.
 along shortest paths of the graph; every policy met is proper, so all systems are regular and it ends with the optimum.
 
 **Span.** :math:`\max h^* - \min h^*` of the bias of an optimal policy for the long-run average: the policy that is
-optimal for a discount of 1 - 1e-7, improved until the optimality equation :math:`g + h = \max_a (r + P h)` holds. It is
-at most D times the range of rewards (Bartlett and Tewari 2009).
+optimal for a discount of 1 - 1e-7, improved until the optimality equations :math:`g = \max_a P g` and, over the actions
+that keep g, :math:`g + h = \max_a (r + P h)` hold (Howard's policy iteration for multichain problems). It is at most D
+times the range of rewards (Bartlett and Tewari 2009).
 
 **Communication.** *ergodic*: every policy visits every state for ever; *communicating*: from every state some policy
 leads to every other; *weakly communicating*: that holds for one closed set, and no policy stays outside of it for ever;
@@ -34,7 +35,7 @@ from scipy.sparse import csgraph
 
 from steering._compiled import planning as kernels
 from steering._types import Bools, Floats
-from steering.errors import TooLarge
+from steering.errors import NotAvailable, TooLarge
 from steering.mdp.communication import communication_class, diameter, graph_of
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
@@ -44,6 +45,8 @@ from steering.mdp.tabular import SMALL_ENTRIES, TabularMDP
 
 NEARLY_ONE = 1.0 - 1e-7
 MAX_DEPTH = 100_000
+MAX_IMPROVEMENTS = 1000
+"""Of a policy that is nearly optimal when it starts: a handful is normal."""
 TIE = 1e-9
 """Action values closer than this, relative to the largest value, are equally good."""
 
@@ -154,16 +157,23 @@ def optimal_bias(mdp: TabularMDP) -> Floats:
     """Bias (S,) of a policy that is optimal for the long-run average."""
     policy = policy_iteration(mdp, NEARLY_ONE).policy
     here = np.arange(mdp.n_states)
-    while True:
+    for _ in range(MAX_IMPROVEMENTS):
         h, g = bias(mdp, policy), gain(mdp, policy)
-        values = action_values(mdp, h, 1.0)
-        tolerance = TIE * max(1.0, float(np.abs(h).max()))
-        keeps = mdp.P @ g >= g[:, None] - tolerance  # an action may not lead to where less is earned
-        values = np.where(keeps, values, -np.inf)
-        better = values.max(axis=1) > values[here, policy] + tolerance
+        ahead = np.where(mdp.mask, mdp.P @ g, -np.inf)  # gain after an action
+        same = TIE * max(1.0, float(np.abs(g).max()))
+        values, better = ahead, ahead.max(axis=1) > g + same
+        if not better.any():
+            tolerance = TIE * max(1.0, float(np.abs(h).max()))
+            # an action may not lead to where less is earned
+            values = np.where(ahead >= g[:, None] - same, action_values(mdp, h, 1.0), -np.inf)
+            better = values.max(axis=1) > values[here, policy] + tolerance
         if not better.any():
             return h
         policy = np.where(better, values.argmax(axis=1), policy)
+    raise NotAvailable(
+        f"the bias of an optimal policy was not found in {MAX_IMPROVEMENTS} improvements: values of actions differ by "
+        "less than rounding lets them be told apart; bring rewards and probabilities to similar sizes."
+    )
 
 
 def _reachable(mdp: TabularMDP) -> TabularMDP:
