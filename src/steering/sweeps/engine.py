@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from steering._modules import import_all, importing
+from steering._progress import notebook_bar
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption, SteeringError
 from steering.sweeps.batches import Sizes
@@ -81,6 +82,12 @@ class Report:
         return self.done == self.cells
 
 
+def _in_notebook() -> Watcher | None:
+    """What shows the progress of a sweep in a notebook."""
+    bar = notebook_bar("cells")
+    return None if bar is None else lambda report: bar(report.done + len(report.failed), report.cells)
+
+
 class VersionWarning(UserWarning):
     """A sweep continues in a directory with cells that another version of the package computed."""
 
@@ -127,7 +134,7 @@ def sweep(
         Modules that every worker imports first, for example one that registers your Gymnasium environments. Those in
         which agents and environments of the sweep were registered are imported anyway.
     watch
-        Called with the report after every event.
+        Called with the report after every event; unless it is given, a notebook shows a bar.
 
     Examples
     --------
@@ -151,7 +158,7 @@ def sweep(
     store = Store(out, create=True)
     store.tidy()
     store.write_sweep(saved(wanted, modules))
-    run = _Run(wanted.plan, store, retries, watch)
+    run = _Run(wanted.plan, store, retries, watch or _in_notebook())
     try:
         run.find_pending(part, retry_failed)
         if run.pending:
