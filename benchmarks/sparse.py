@@ -147,7 +147,7 @@ def compare(case: str, text: str) -> dict[str, Any]:
 def growth() -> list[dict[str, Any]]:
     """Time and peak memory of `solve` on grids of growing size; the exponent is that of the whole range."""
     rows, sizes, times = [], [], []
-    solve(make_env("maze:50").table, DISCOUNT, relative=RELATIVE)  # compiled before the clock runs
+    solve(make_env("maze:150").table, DISCOUNT, relative=RELATIVE)  # compiled before the clock runs
     for side in GROWTH:
         began = time.process_time()
         mdp = make_env(f"maze:{side}").table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -34,11 +35,27 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:  # it names the neighbour, or nothing
         error.filename, error.filename2 = str(path), None
         raise
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Flush the names in a folder, so that a power cut keeps them."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     finally:
-        os.close(directory)
+        os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are not there, each flushed to disk with its name."""
+    if path.is_dir():
+        return
+    if path.parent != path:
+        make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    with contextlib.suppress(PermissionError):  # a folder may be written to and not be read
+        sync_folder(path.parent)
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")

@@ -72,8 +72,9 @@ def unknown_name(what: str, given: str, known: Iterable[str], *, own: bool = Fal
     With `own` users may have made the name themselves: unless it is nearly a known one, they are told how to bring it.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    alike = [name for name in names if name.lower() == given.lower()]
+    near = alike or difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}."
-    if own and not difflib.get_close_matches(given, names, n=1, cutoff=0.75):
+    if own and not alike and not difflib.get_close_matches(given, names, n=1, cutoff=0.75):
         hint += f" If the {what} is your own, import the module that registers it (--import MODULE)."
     return UnknownName(f"unknown {what} '{given}': {hint}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,6 @@ import steering
 from steering import runs
 from steering.cli.common import PIPE_WIDTH, console, plural, print_json
 from steering.cli.run import results_table
-from steering.runs.results import RunResults
-from steering.runs.runner import Progress
 
 RUN = ("run", "deepsea:4", "-a", "psrl", "-a", "ids:planning=mean", "--steps", "80", "--seeds", "3")
 
@@ -94,20 +93,18 @@ def test_an_interrupted_comparison_says_how_many_seeds_each_agent_has(
     interrupted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ctrl-C after two of five seeds of the first or second agent."""
-    whole = runs.run
     began: list[str] = []
 
-    def stopped(env: object, agent: object, *, progress: Progress, **options: Any) -> RunResults:
-        began.append("run")
+    class Stopped(runs.Runs):
+        def __iter__(self) -> Iterator[Any]:
+            began.append("run")
+            last = len(began) == interrupted + 1
+            for one in super().__iter__():
+                yield one
+                if last and len(self.finished) == 2:
+                    raise KeyboardInterrupt
 
-        def stop(done: int, total: int) -> None:
-            progress(done, total)
-            if len(began) == interrupted + 1 and done == 2:
-                raise KeyboardInterrupt
-
-        return whole(env, agent, progress=stop, **options)
-
-    monkeypatch.setattr(runs, "run", stopped)
+    monkeypatch.setattr(runs, "Runs", Stopped)
     agents = ("-a", "q_learning", "-a", "psrl")
     done = call(capsys, "run", "deepsea:4", *agents, "--steps", "40", "--seeds", "5", "--out", str(tmp_path))
     assert done.code == 130

@@ -14,7 +14,7 @@ from scipy import stats
 from steering.envs import TabularEnv, deep_sea, make_env, prior_mdp, register_all, wide_narrow
 from steering.envs.names import GYM_NAMES
 from steering.envs.registry import ENTRIES
-from steering.errors import InvalidOption, NotAvailable
+from steering.errors import InvalidOption
 from steering.mdp.tabular import TabularMDP
 
 IDS = register_all()
@@ -162,8 +162,6 @@ def test_refuses() -> None:
         TabularEnv(deep_sea(3), disallowed="x")
     with pytest.raises(InvalidOption, match="render_mode is 'human'; it must be one of: rgb_array"):
         TabularEnv(deep_sea(3), render_mode="human")
-    with pytest.raises(NotAvailable, match="nothing to draw"):
-        TabularEnv(deep_sea(3), render_mode="rgb_array")
 
 
 def test_back_from_gymnasium_the_mdp_is_the_same() -> None:

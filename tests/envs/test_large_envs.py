@@ -153,8 +153,6 @@ def test_pictures_show_cells_walls_and_values() -> None:
     assert shaded[5, 5].sum() > shaded[25, 25].sum() > shaded[55, 55].sum()
     with pytest.raises(NotAvailable, match="one for each of 36 states"):
         env.render(np.zeros(5))
-    with pytest.raises(NotAvailable, match="nothing to draw"):
-        make_env("deepsea:4").render()
 
 
 def test_gymnasium_renders_the_current_state() -> None:

@@ -257,6 +257,13 @@ def test_you_can_be_the_agent(browser: Browser, address: str) -> None:
     oracle = run("riverswim", "psrl", steps=200, seeds=[4]).oracle_rewards
     assert oracle is not None
     assert regret == pytest.approx(oracle[0, :3].sum() - reward)
+    # A phone has no keys.
+    names = browser.run("[...document.querySelectorAll('#maps .act')].map((b) => b.textContent)")
+    assert names == ["← left", "→ right"]
+    browser.run("document.querySelector('#maps .act').click()")
+    browser.until("document.getElementById('now').textContent === '4'")
+    assert finals(browser)[2][1] == pytest.approx(4 * 0.005)
+    assert browser.run("Bokeh.documents.at(-1).roots()[0].x_range.start") == 0
 
 
 def answer(address: str, body: bytes | None = None, **headers: str) -> int:

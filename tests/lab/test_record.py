@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from steering import run
 from steering.agents import make_agent
 from steering.envs import make_env
+from steering.envs.layout import layout_of, spring
 from steering.errors import InvalidOption, NotAvailable, SteeringError
-from steering.lab.layout import layout_of, spring
 from steering.lab.packing import KEPT_BITS, pack, rounded, small_unsigned, unpack
 from steering.lab.recorder import Track, You
 from steering.lab.server import Lab, Setup

@@ -14,9 +14,9 @@ from browser import Browser
 from cli_tools import call
 from session_tools import resummed
 
+from steering.envs.layout import cells_by_name
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.lab.journal import SessionLab, is_session
-from steering.lab.layout import cells_by_name
 from steering.lab.packing import unpack
 from steering.lab.page import write_page
 from steering.lab.server import application, bound

@@ -23,7 +23,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return int(stop.value.code or 0), printed.out, printed.err
 
 
-def test_it_ends_with_five_lines_and_the_path_of_the_report(
+def test_it_ends_with_the_answer_and_the_path_of_the_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -31,15 +31,12 @@ def test_it_ends_with_five_lines_and_the_path_of_the_report(
     assert code == 0
     lines = out.strip().splitlines()
     assert lines[-1] == "report: here/report.html"
-    assert lines[-6].startswith("0 claims (quick: 4 to 6 seeds")
-    assert [line.split(":")[0] for line in lines[-5:-1]] == [
-        "holds",
-        "holds with the sound operator",
-        "holds for our default only",
-        "does not hold",
-    ]
+    # Three answers where Figure 3 was run, and two lines of counts.
+    assert lines[-4].endswith("this directory has no runs of Figure 3 (steering reproduce fig3).")
+    assert lines[-3].startswith("0 claims about STEERING (quick: 4 to 6 seeds")
+    assert lines[-2] == "0 claims about other algorithms"
     assert (tmp_path / "here" / "report.html").exists()
-    assert "schematics: 1 figure(s)" in err
+    assert "schematics: 2 figure(s)" in err
 
 
 def test_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -47,7 +44,7 @@ def test_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert code == 0
     said = json.loads(out)
     assert said["report"] == str(tmp_path / "report.html")
-    assert len(said["summary"]) == 5
+    assert len(said["summary"]) == 3
     assert said["verdicts"] == {}
 
 
@@ -109,16 +106,20 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     computed = int(re.search(r"48 runs ready \((\d+) computed now\)", done.stderr)[1])
     assert computed < 48
-    assert "2 claims (quick" in done.stdout
+    assert "2 claims about other algorithms" in done.stdout
 
 
 def test_names_of_the_paper_and_verdicts_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = call(capsys, "reproduce", "fig4", "fig1", "--out", str(tmp_path))
     assert code == 0
-    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"schematics", "concept"}
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {
+        "schematics_deepsea",
+        "schematics_widenarrow",
+        "concept",
+    }
     code, again, _ = call(capsys, "reproduce", "--verdicts", str(tmp_path))
     assert code == 0
-    assert again.splitlines()[:5] == out.splitlines()[1:6]
+    assert again.splitlines()[:3] == out.splitlines()[1:4]
     assert again.endswith(f"judged again from {tmp_path / 'data'}: all as in numbers.json\n")
     code, out, _ = call(capsys, "reproduce", "--verdicts", str(tmp_path), "--json")
     assert json.loads(out)["verdicts"] == {}
@@ -130,7 +131,7 @@ def test_names_of_the_paper_and_verdicts_again(capsys: pytest.CaptureFixture[str
 def test_names_are_completed() -> None:
     assert _complete("ps") == ["psrl_sparsity"]
     assert _complete("a") == ["all"]
-    assert _complete("fig2") == ["fig2", "fig2a", "fig2b", "fig2c"]
+    assert _complete("fig2") == ["fig2", "fig20", "fig21", "fig22", "fig2a", "fig2b", "fig2c"]
 
 
 def test_help_names_every_figure_and_loads_nothing_heavy() -> None:

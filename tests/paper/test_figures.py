@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import re
 
 import numpy as np
@@ -33,7 +32,7 @@ from steering.paper.chapters import (
 )
 from steering.paper.charts import Chart
 from steering.paper.contents import ALIASES, NAMES, resolve
-from steering.paper.report.page import chart_json
+from steering.paper.report.chart_parts import chart_part
 from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS, deepsea, prior_environment
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
@@ -47,6 +46,11 @@ def test_names_of_chapters_and_those_of_the_paper() -> None:
     assert resolve(["fig3"]) == ["regret"]
     assert resolve(["fig2"]) == resolve(["fig2c", "fig2a"]) == ["dense_sparse", "psrl_sparsity"]
     assert resolve(["theorem4.1", "lemma4.3"]) == ["bounds"]
+    # Numbers as in the paper, whose appendix counts on.
+    places = {4: "schematics", 8: "schematics", 9: "schematics", 10: "q_posterior", 20: "q_posterior", 21: "dsd"}
+    for number, name in {**places, 22: "environments"}.items():
+        assert resolve([f"fig{number}"]) == [name]
+    assert {f"fig{number}" for number in range(1, 23)} <= set(ALIASES)
     assert resolve([]) == resolve(["all"]) == list(NAMES)
     assert not set(ALIASES) & set(NAMES)
     with pytest.raises(SteeringError, match="unknown figure 'regrets': did you mean 'regret'"):
@@ -77,8 +81,8 @@ def test_a_chapter_draws_labelled_figures_that_say_how_small_they_are(name: str)
             assert "small" in all_text(figure)
         assert_no_text_overlaps(figure)
     for chart in single_charts(chapter.charts(tables, SMALL)):
-        json.loads(chart_json(chart))
-        assert re.search(r"small: \d+ (seeds|MDPs)|\d+ repetitions", chart["size"])
+        assert chart_part(name, chart).count('class="plot"') == len(chart["panels"])
+        assert re.search(r"small: (\d+ (seeds|MDPs)|one seed)|\d+ repetitions", chart["size"])
     for claim in chapter.claims(small_tables(name)):
         assert claim.decision[1], "every verdict has a reason"
 

@@ -10,6 +10,7 @@ import pytest
 from reproduction_small import CHAPTERS, small_tables
 
 from steering.paper.fits import Effect
+from steering.paper.report.text import kinds
 from steering.paper.rule import ALL, Rule, Verdict, decide
 
 ROOT = Path(__file__).parents[2]
@@ -22,14 +23,14 @@ def rows(text: str) -> list[list[str]]:
     return [row for row in table if row[0] != "claim"]
 
 
-CLAIMS, CONTROLS = (rows(part) for part in TEXT.split("Controls, which are not claims"))
+OURS, OTHERS, CONTROLS = (rows(part) for part in TEXT.split("### ")[1:])
+CLAIMS = OURS + OTHERS
 
 
 def test_the_page_has_the_claims_of_the_package() -> None:
     claims = [claim for name, chapter in CHAPTERS.items() for claim in chapter.claims(small_tables(name))]
-    for shown, wanted in ((CLAIMS, False), (CONTROLS, True)):
-        expected = [(claim.claim, claim.where) for claim in claims if claim.control == wanted]
-        assert [(row[0], row[1]) for row in shown] == expected
+    for shown, wanted in zip((OURS, OTHERS, CONTROLS), kinds(claims).values(), strict=True):
+        assert [(row[0], row[1]) for row in shown] == [(claim.claim, claim.where) for claim in wanted]
 
 
 def test_the_summary_counts_the_rows() -> None:

@@ -56,11 +56,60 @@ def test_three_ways_give_the_same_statistics(kernel: str, divide: float | None, 
         return np.log(q[tuple(y.T)]) + 5.0  # any constant
 
     for statistic, value in (("V", v), ("U", u)):
-        table = stein.vector_discrepancy_from_counts(counts, q, kernel=kernel, statistic=statistic)
-        points = stein.vector_discrepancy_from_samples(samples, log_pmf, sizes, kernel, statistic)
+        table = stein.vector_discrepancy_from_counts(counts, q, "difference", kernel=kernel, statistic=statistic)
+        points = stein.vector_discrepancy_from_samples(samples, log_pmf, sizes, "difference", kernel, statistic)
         assert table == pytest.approx(value, rel=1e-10)
         assert points == pytest.approx(value, rel=1e-10)
-    assert stein.vector_discrepancy(counts / n, q, kernel=kernel) == pytest.approx(v, rel=1e-10)
+    assert stein.vector_discrepancy(counts / n, q, "difference", kernel=kernel) == pytest.approx(v, rel=1e-10)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 1000),
+    sizes=st.sampled_from([(2, 3, 2), (2, 2), (4,), (1, 4, 2), (3, 3)]),
+    operator=st.sampled_from(["barker", "min", "sqrt"]),
+    kernel=st.sampled_from(["exp-hamming", "exp-hamming-normalised", "delta"]),
+    zeros=st.booleans(),
+)
+def test_samples_and_tables_agree_for_balanced_operators(
+    seed: int, sizes: tuple[int, ...], operator: str, kernel: str, zeros: bool
+) -> None:
+    """Pairs of samples, in closed form, against the flow over the whole table; also where q forbids a cell."""
+    rng = np.random.default_rng(seed)
+    flat = rng.dirichlet(np.ones(int(np.prod(sizes))))
+    if zeros and operator != "sqrt":
+        flat[-1] = 0.0
+    q = (flat / flat.sum()).reshape(sizes)
+    counts = rng.integers(0, 3, sizes)
+    counts.ravel()[0] += 2
+    samples = np.repeat(np.argwhere(counts >= 0), counts.ravel(), axis=0)
+
+    def log_pmf(y: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(q[tuple(y.T)]) - 700.0  # any constant, also where exp of it is nearly nothing
+
+    for statistic in ("V", "U"):
+        table = stein.vector_discrepancy_from_counts(counts, q, operator, kernel, statistic)
+        raw = stein.vector_discrepancy_from_counts(
+            samples=samples, q=q, operator=operator, kernel=kernel, statistic=statistic
+        )
+        points = stein.vector_discrepancy_from_samples(samples, log_pmf, sizes, operator, kernel, statistic)
+        assert points == pytest.approx(table, rel=1e-9, abs=1e-12)
+        assert raw == table
+
+
+def test_every_function_has_the_same_operator_unless_told() -> None:
+    import inspect
+
+    for name in stein.__all__:
+        found = getattr(stein, name)
+        target = found.__init__ if inspect.isclass(found) else found
+        parameters = inspect.signature(target).parameters if callable(target) else {}
+        if "operator" in parameters and name not in ("register_operator", "get_operator"):
+            assert parameters["operator"].default in ("barker", inspect.Parameter.empty), name
+    q = np.random.default_rng(0).dirichlet(np.ones(6)).reshape(2, 3)
+    p = np.full((2, 3), 1 / 6)
+    assert stein.vector_discrepancy(p, q) == stein.vector_discrepancy(p, q, "barker")
 
 
 @settings(max_examples=30)
@@ -135,18 +184,22 @@ def test_space_too_large_to_list() -> None:
 
     x = np.stack([rng.choice(4, 800, p=row) for row in probabilities], 1)
     sizes = [4] * 30
-    values = [stein.vector_discrepancy_from_samples(x[:n], log_pmf, sizes, "exp-hamming-normalised") for n in (50, 800)]
+    values = [
+        stein.vector_discrepancy_from_samples(x[:n], log_pmf, sizes, kernel="exp-hamming-normalised") for n in (50, 800)
+    ]
     assert values[1] < values[0] / 8
-    null = stein.vector_discrepancy_from_samples(x, log_pmf, sizes, "exp-hamming-normalised", "U")
+    null = stein.vector_discrepancy_from_samples(x, log_pmf, sizes, kernel="exp-hamming-normalised", statistic="U")
     uniform = rng.integers(0, 4, (800, 30))
-    wrong = stein.vector_discrepancy_from_samples(uniform, log_pmf, sizes, "exp-hamming-normalised", "U")
+    wrong = stein.vector_discrepancy_from_samples(
+        uniform, log_pmf, sizes, kernel="exp-hamming-normalised", statistic="U"
+    )
     assert abs(null) < wrong / 10
 
 
 def test_bad_vector_input() -> None:
     q = np.full((2, 2), 0.25)
     with pytest.warns(SteinSupportWarning):
-        stein.vector_discrepancy([[1.0, 0.0], [0.0, 0.0]], q)
+        stein.vector_discrepancy([[1.0, 0.0], [0.0, 0.0]], q, "difference")
     with pytest.raises(InvalidDistribution, match="one axis a coordinate"):
         stein.vector_discrepancy(q.ravel(), q)
     with pytest.raises(InvalidOption, match="Gram"):
@@ -157,6 +210,14 @@ def test_bad_vector_input() -> None:
         stein.vector_discrepancy_from_samples([[0, 2]], lambda y: np.zeros(len(y)), (2, 2))
     with pytest.raises(InvalidDistribution, match="shape"):
         stein.vector_discrepancy_from_samples([0, 1], lambda y: np.zeros(len(y)), (2, 2))
+    with pytest.raises(InvalidDistribution, match="log_pmf must return one number"):
+        stein.vector_discrepancy_from_samples([[0, 1]], lambda y: np.full(len(y), np.nan), (2, 2))
+    with pytest.raises(InvalidOption, match="operator 'gibbs' has no form for samples"):
+        stein.vector_discrepancy_from_samples([[0, 1]], lambda y: np.zeros(len(y)), (2, 2), "gibbs")
+    with pytest.raises(InvalidDistribution, match="finite"):
+        stein.vector_discrepancy_from_samples(
+            [[0, 1]], lambda y: np.where(y.sum(axis=1) > 1, -np.inf, 0.0), (2, 2), "sqrt"
+        )
     with pytest.raises(InvalidDistribution, match="finite"):
         stein.vector_discrepancy_from_samples([[0, 1]], lambda y: np.full(len(y), -np.inf), (2, 2))
     with pytest.raises(InvalidOption, match="'V' or 'U'"):

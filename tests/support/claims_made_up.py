@@ -16,7 +16,7 @@ import pandas as pd
 from steering.paper.chapters import dense_sparse, environments, prior_belief, psrl_sparsity, regret
 from steering.paper.chapters.dense_sparse.claims import OTHERS
 from steering.paper.rule import Claim
-from steering.paper.scale import BASELINES, EXACT_IDS, PARTNERS, VARIANTS
+from steering.paper.scale import BASELINES, EXACT_IDS, LEARNED_PSRL, PARTNERS, VARIANTS
 from steering.paper.tables import TIMES, fitted, per_run
 
 RUNS = 6
@@ -242,3 +242,19 @@ PRIOR = [
     ),
     Case("prior-control", prior_control, 0.01, -0.01),
 ]
+
+
+def psrl_control(level: float) -> dict[str, float]:
+    return {LEARNED_PSRL: 0.5 + level, VARIANTS["default"]: 0.5}
+
+
+PSRL_CONTROLS = [
+    Case(
+        "deepsea-control-psrl",
+        lambda level: deepsea(scores={(HIGH, agent): x for agent, x in psrl_control(level).items()}),
+        0.01,
+        -0.01,
+    ),
+    Case("prior-control-psrl", lambda level: beliefs(psrl_control(level), {}), 0.01, -0.01),
+]
+"""Controls of the default only."""

@@ -36,6 +36,7 @@ def done(file, tmp_path):
 def test_dry_run_shows_cells_and_time_and_writes_nothing(file, tmp_path):
     text = call("sweep", file, "--out", tmp_path / "out", "--dry-run", "--workers", 2)
     assert "16 cells, 0 done, 16 to run: about" in text
+    assert "the time is estimated from runs of 4 pairs of environment and agent over their whole length." in text
     assert "riverswim:3" in text
     assert not (tmp_path / "out").exists()
     data = json.loads(call("sweep", file, "--out", tmp_path / "out", "--dry-run", "--json", "--part", "1/4"))

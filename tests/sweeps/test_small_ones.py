@@ -2,12 +2,17 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
+import numpy as np
 import pytest
+from cli_tools import call
 from engine_helpers import FAULTY, alive, descendants, faulty
 
 import steering
+from steering.agents import list_agents
 from steering.errors import SteeringError
 from steering.sweeps.store.directory import STALE_SECONDS, Store
 from steering.sweeps.sweep_file import parse_toml, read_sweep
@@ -65,3 +70,74 @@ def test_a_worker_that_hangs_does_not_outlive_the_nursery(tmp_path):
         assert not alive(worker)
     finally:
         executor.close()
+
+
+def test_too_little_memory_is_no_bad_input(capsys):
+    """A cluster should try again elsewhere: code 1, while 2 is for what would fail everywhere."""
+    done = call(capsys, "run", "deepsea:4", "-a", "psrl", "-t", "1e15", "-k", "1")
+    assert (done.code, done.out) == (1, "")
+    assert "of memory" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_helpers_that_go_away_are_no_bad_input(capsys, tmp_path, monkeypatch):
+    """Somebody kills the process that forks workers, and the one that replaces it."""
+    from steering.sweeps.executors import local
+
+    monkeypatch.setattr(local, "NURSERY", "keyword")  # a module that ends at once
+    (tmp_path / "sweep.toml").write_text(SMALL + "seeds = 2\n")
+    done = call(capsys, "sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "a"), "--workers", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith("\nerror: worker processes cannot be started; run with workers=0 to see why.\n")
+
+
+CLUSTER = """
+import sys, distributed
+start = distributed.LocalCluster
+def slow(*arguments, **options):
+    print("starting", file=sys.stderr, flush=True)
+    return start(*arguments, **options)
+distributed.LocalCluster = slow
+from steering.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_sigterm_while_a_local_cluster_starts_leaves_nobody_behind(tmp_path):
+    (tmp_path / "sweep.toml").write_text(SMALL + "seeds = 2\n")
+    options = ("sweep", "sweep.toml", "--out", "a", "--scheduler", "local", "--workers", "1")
+    with subprocess.Popen(
+        [sys.executable, "-c", CLUSTER, *options], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        line = ""
+        while "starting" not in line:
+            line = process.stderr.readline()
+            assert line
+        process.send_signal(signal.SIGTERM)
+        below = set()
+        while process.poll() is None:
+            below |= set(descendants([process.pid]))
+            time.sleep(0.05)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (143, "")
+    assert err == "interrupted; finished cells are in a. Start again to continue.\n"
+    deadline = time.monotonic() + 30
+    while any(map(alive, below)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, below))
+
+
+@pytest.mark.parametrize("eta", [1e-200, 1e200])
+@pytest.mark.parametrize("agent", [one["name"] for one in list_agents() if "eta" in one["options"]])
+def test_extreme_priors_are_finite_or_refused_in_a_sentence(agent, eta):
+    refused = ""
+    try:
+        found = steering.run("deepsea:4", agent, eta=eta, steps=60, seeds=1, record=["value_gap"])
+    except SteeringError as error:
+        refused = str(error)
+    if refused:
+        assert len(refused.splitlines()) == 1
+        return
+    assert np.isfinite(found.rewards).all()
+    numbers = (value for value in found.summary().values() if isinstance(value, float))
+    assert all(map(np.isfinite, numbers))

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 
 from steering._compiled._cache import CheckedCache, usable
+from steering._notices import Compiling
 from steering.errors import NoCacheWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,6 +44,27 @@ if _REASON is not None:
         NoCacheWarning,
         stacklevel=2,
     )
+
+
+class _Listener(event.Listener):
+    """Tells of compilations that nothing was kept of; functions that others call are compiled inside of them."""
+
+    def __init__(self) -> None:
+        self._notice = Compiling()
+        self._inside = 0
+
+    def on_start(self, happened: Any) -> None:
+        self._inside += 1
+        if self._inside == 1 and happened.data["dispatcher"].__module__.partition(".")[0] == "steering":
+            self._notice.begins()
+
+    def on_end(self, happened: Any) -> None:
+        self._inside -= 1
+        self._notice.ends()
+
+
+if _REASON is None:
+    event.register("numba:compile", _Listener())
 
 
 def jit(function: F) -> F:

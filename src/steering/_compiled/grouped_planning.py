@@ -14,7 +14,7 @@ of the values at most accuracy max|V|.
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.planning import canonical_policy, tie_tolerance
+from steering._compiled.planning import canonical_policy, copy_values, tie_tolerance
 from steering._compiled.sparse_planning import CYCLE, ENOUGH, _jump
 
 SWEEPS = 30
@@ -95,7 +95,7 @@ def _evaluations(rows, local, discount, V, policy, n_actions, order, sweeps, lea
     for made in range(sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if extrapolate and place >= 0:
-            scratch[place, :] = V
+            copy_values(V, scratch[place])
         change = evaluate_once(rows, local, discount, V, policy, n_actions, order, cap)
         if made == 0:
             first = change
@@ -173,7 +173,7 @@ def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
-            scratch[place, :] = V
+            copy_values(V, scratch[place])
         change = evaluate_once(rows, local, discount, V, policy, n_actions, order, np.inf)
         if change <= max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max():
             return

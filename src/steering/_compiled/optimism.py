@@ -10,7 +10,7 @@ import numpy as np
 
 from steering._compiled._jit import jit
 from steering._compiled.model_free import best_value
-from steering._compiled.planning import _eliminate, _substitute, canonical_policy
+from steering._compiled.planning import _eliminate, _substitute, canonical_policy, copy_values
 from steering._compiled.simulate import step
 
 SMALL = 32
@@ -89,7 +89,7 @@ def evaluate_rows(rows, r, policy, discount, V):
         M[s, s] += 1.0
         V[s] = r[s, policy[s]]
     if S > SMALL:
-        V[:] = np.linalg.solve(M, V)
+        copy_values(np.linalg.solve(M, V), V)
         return
     for k in range(S):
         _eliminate(M, V, k, S)

@@ -38,6 +38,13 @@ def tie_tolerance(discount: float) -> float:
 
 
 @jit
+def copy_values(values: Floats, out: Floats) -> None:
+    """Write values (n,) to out; ``out[:] = values`` takes two seconds to compile, for a sentence about shapes."""
+    for i in range(values.shape[0]):
+        out[i] = values[i]
+
+
+@jit
 def linear_solve(A: Floats, b: Floats) -> Floats:
     """Solve A x = b for a general square matrix; A and b are left as they are.
 
@@ -94,7 +101,7 @@ def _solve_policy(P: Floats, policy: Ints, discount: float, M: Floats, x: Floats
             M[s, t] = -discount * P[s, a, t]
         M[s, s] += 1.0
     if S > SMALL:
-        x[:] = np.linalg.solve(M, x)
+        copy_values(np.linalg.solve(M, x), x)  # type: ignore[arg-type]
         return
     for k in range(S):
         _eliminate(M, x, k, S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering._compiled._jit import jit
+from steering._compiled.planning import copy_values
 from steering._compiled.sparse_planning import CYCLE, _jump
 
 SETTLED = 4.44e-16
@@ -69,7 +70,7 @@ def solve_by_sweeps(rows, c, discount, x, order, max_sweeps):
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
-            scratch[place, :] = x
+            copy_values(x, scratch[place])
         change = sweep(rows, c, discount, x, order)
         if place == 1 or change == 0.0:
             if _settled(change, before, np.abs(x).max()):
@@ -88,7 +89,7 @@ def stationary_by_sweeps(rows, x, order, max_sweeps):
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
-            scratch[place, :] = x
+            copy_values(x, scratch[place])
         change = sweep(rows, zero, 1.0, x, order)
         x /= x.sum()
         if place == 1 or change == 0.0:
@@ -96,7 +97,7 @@ def stationary_by_sweeps(rows, x, order, max_sweeps):
                 return True
             before = change
             _jump(x, scratch)
-            x[:] = np.maximum(x, 0.0)
+            copy_values(np.maximum(x, 0.0), x)
             x /= x.sum()
     return False
 
@@ -132,7 +133,7 @@ def expected_curve(rows, r, mu, steps):
                 curve[t + 1 :] = total
                 break
             before = moved
-        mu[:] = after
+        mu, after = after, mu
     return curve
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from steering._compiled._jit import jit
+from steering._compiled.planning import copy_values
 from steering._compiled.value_iteration import geometric_bounds
 
 DEEP = 24
@@ -92,6 +93,29 @@ def _breadth_first(start, heads, top):
                 order[found] = s
                 found += 1
     return order, depth
+
+
+@jit
+def renumbered(rows, order, n_actions):
+    """Rows of the same MDP with its states numbered in an order; entries of a row stay in theirs."""
+    offsets, successors, p = rows
+    S, A = order.shape[0], n_actions
+    rank = np.empty(S, np.int32)
+    for i in range(S):
+        rank[order[i]] = i
+    start = np.empty(S * A + 1, np.int64)
+    heads = np.empty(successors.shape[0], np.int32)
+    weights = np.empty(p.shape[0])
+    n = 0
+    for i in range(S):
+        for row in range(order[i] * A, (order[i] + 1) * A):
+            start[i * A + row - order[i] * A] = n
+            for k in range(offsets[row], offsets[row + 1]):
+                heads[n] = rank[successors[k]]
+                weights[n] = p[k]
+                n += 1
+    start[S * A] = n
+    return start, heads, weights
 
 
 @jit
@@ -291,13 +315,13 @@ def modified_policy_iteration(
 def _ordered_evaluations(rows, r, discount, V, x, order, rank, policy, sweeps, extrapolate, scratch):
     """Ordered sweeps along a policy until little changes, with a jump along the slowest mode every `CYCLE` sweeps."""
     chain = ordered_chain(rows, r, discount, order, rank, policy)
-    x[:] = V[order]
+    copy_values(V[order], x)
     first = 0.0
     for made in range(sweeps):
         place = made % CYCLE - (CYCLE - 2)  # 0 and 1 in the last two sweeps of a cycle
         keep = extrapolate and place >= 0
         if keep:
-            scratch[place, :] = x
+            copy_values(x, scratch[place])
         last = ordered_evaluation(chain, x)
         if made == 0:
             first = last
@@ -305,7 +329,8 @@ def _ordered_evaluations(rows, r, discount, V, x, order, rank, policy, sweeps, e
             break
         if keep and place == 1:
             _jump(x, scratch)
-    V[order] = x
+    for i in range(order.shape[0]):
+        V[order[i]] = x[i]
 
 
 @jit
@@ -316,7 +341,7 @@ def _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scr
         place = made % CYCLE - (CYCLE - 2)
         keep = extrapolate and place >= 0
         if keep:
-            scratch[place, :] = V
+            copy_values(V, scratch[place])
         low, high = level_evaluation(rows, r, discount, V, W, policy)
         shift = 0.5 * (low + high) * discount / (1.0 - discount)
         for s in range(V.shape[0]):

@@ -20,7 +20,7 @@ import numpy as np
 
 from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import jit
-from steering._compiled.planning import tie_tolerance
+from steering._compiled.planning import copy_values, tie_tolerance
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import (
     BARKER,
@@ -180,7 +180,7 @@ def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
     for s in range(V.shape[0]):  # the lowest of the best actions, as everywhere
         best = planning.state_values(rows, local, mask, discount, s, V, total, q)
         policy[s] = planning.lowest(q, best - tie * scale)
-    sent[:] = V
+    copy_values(V, sent)
     rests[SCALE], rests[TOTAL] = scale, total
     return made
 

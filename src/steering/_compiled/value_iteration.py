@@ -26,9 +26,12 @@ def greedy_start(P: Floats, r: Floats, mask: Bools, discount: float, max_sweeps:
         optimality_backup(P, r, mask, discount, V, Q, W)
         V, W = W, V
         canonical_policy(Q, policy, 0.0)
-        if np.array_equal(policy, before):
+        moved = False  # written out: `np.array_equal` alone takes two seconds to compile
+        for s in range(S):
+            moved = moved or policy[s] != before[s]
+            before[s] = policy[s]
+        if not moved:
             break
-        before[:] = policy
     return policy
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steering import _html
+from steering import _html, _memory
 from steering._checks import choose
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
@@ -25,7 +25,7 @@ from steering.agents.large import RepairedPlan, RowBonus, RowSolver
 from steering.agents.schedule import SCHEDULES, Schedule
 from steering.beliefs import FORMS, Belief, GroupedRows, Rows, SparseBelief, make_belief
 from steering.beliefs.dirichlet import checked_concentration
-from steering.beliefs.model import require_dense
+from steering.beliefs.model import WORTH_ASKING, require_dense
 from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
 from steering.errors import InvalidOption, NotAvailable
 from steering.mdp.simulator import Simulator, Transitions
@@ -48,6 +48,18 @@ class Problem:
     def layers(self) -> int:
         """Number of layers of a table: 1 when continuing, H when episodic."""
         return self.horizon or 1
+
+
+LAYERED = 4
+"""Tables (H, S, A) that an agent has at once in the episodic setting."""
+
+
+def _require_layers(problem: Problem) -> None:
+    """Refuse tables of every step of an episode that do not fit into memory."""
+    needed = 8.0 * LAYERED * problem.layers * problem.n_states * problem.n_actions
+    if needed > WORTH_ASKING:
+        what = f"planning over {problem.layers} steps of {problem.n_states} states and {problem.n_actions} actions"
+        _memory.require(needed, what, "use a shorter horizon, or the continuing setting (horizon=none)")
 
 
 class Agent(ABC):
@@ -109,6 +121,7 @@ class Agent(ABC):
         self.planning_rng = planning_rng
         self.acting_rng = acting_rng
         self.policy = None
+        _require_layers(problem)
         self._reset()
 
     def _reset(self) -> None:  # noqa: B027 - a default, as that of `plan`

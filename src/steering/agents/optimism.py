@@ -206,7 +206,10 @@ def row_spread(belief: Belief) -> Floats:
     if isinstance(belief, SparseBelief):
         return np.sqrt(np.maximum(belief.row_variance(), 0.0))
     strength = belief.totals + belief.counts.shape[-1] * belief.eta
-    squares = np.einsum("say,say->sa", belief.alpha, belief.alpha) / strength**2
+    # Divided by a power of two, which is exact: the squares of a very weak or strong prior are no numbers otherwise.
+    _, exponent = np.frexp(strength)
+    rows, total = np.ldexp(belief.alpha, -exponent[..., None]), np.ldexp(strength, -exponent)
+    squares = np.einsum("say,say->sa", rows, rows) / total**2
     spread: Floats = np.sqrt(np.maximum(1.0 - squares, 0.0) / (strength + 1.0))
     return spread
 

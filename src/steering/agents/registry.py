@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 import typing
 from collections.abc import Callable
@@ -252,6 +253,10 @@ def find_agent(name: str) -> AgentEntry:
     if name not in AGENTS:
         load_plugins()
     if name not in AGENTS:
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1 and all(part.lower() in AGENTS for part in parts):
+            several = " ".join(f"-a {part.lower()}" for part in parts)
+            raise UnknownName(f"'{name}' is several agents; give one at a time: {several} (in Python, a list).")
         raise unknown_name("agent", name, AGENTS, own=True)
     return AGENTS[name]
 
@@ -305,6 +310,11 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
+@functools.lru_cache(maxsize=256)
+def _hints(option_class: Any) -> dict[str, Any]:
+    return typing.get_type_hints(option_class)
+
+
 def _build_options(name: str, option_class: Any, given: dict[str, Any]) -> Any:
     known = list(_defaults(option_class, None))
     for key in given:
@@ -314,7 +324,7 @@ def _build_options(name: str, option_class: Any, given: dict[str, Any]) -> Any:
             raise unknown_name(f"option of agent '{name}'", key, known)
     if option_class is None:
         return None
-    hints = typing.get_type_hints(option_class)
+    hints = _hints(option_class)
     values = dict(_presets(option_class).get(given.get("preset", ""), {}))
     values |= {key: typed(f"option {key} of agent '{name}'", value, hints[key]) for key, value in given.items()}
     try:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from steering._checks import in_range
 from steering._types import Floats
@@ -66,6 +65,8 @@ class VAPOR(SoftPolicyAgent):
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the dual and act by the occupancy."""
+        from scipy.optimize import minimize  # a tenth of a second that no other agent needs
+
         super().plan(state, step)
         P, r = self.belief.mean_model()
         after = self.spans[1:, None, None]

@@ -11,13 +11,13 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from steering._notices import compiling_is_said
 from steering._version import __version__
-from steering.cli import catalog, hardness, lab, reproduce, run, session, study, summary, sweep
+from steering.cli import catalog, hardness, lab, reproduce, run, session, stopping, study, summary, sweep
 from steering.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_DISK_FULL,
     EXIT_FAILURE,
-    EXIT_INTERRUPTED,
     system_error,
     visible,
 )
@@ -25,6 +25,10 @@ from steering.errors import DiskFull, SteeringError, TooLarge, Unreachable
 
 PROGRAM = "steering"
 DEBUG = "STEERING_DEBUG"
+STOPPED = 128
+"""Exit codes from here on are signals."""
+TYPERS_INTERRUPT = 130
+"""What typer makes of a KeyboardInterrupt; no command of ours returns it."""
 
 app = typer.Typer(
     name=PROGRAM,
@@ -58,10 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command: Any = typer.main.get_command(app)
     if os.environ.get(DEBUG):
         command(given or ["--help"], prog_name=PROGRAM)
+    with stopping.heard():
+        _call(command, given)
+
+
+def _call(command: Any, given: list[str]) -> NoReturn:
+    """Run a command and end the process."""
     try:
-        with _short_warnings(), _own_output("--json" in given):
+        with _short_warnings(), _own_output("--json" in given), compiling_is_said("--json" not in given):
             code = command(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
+    except stopping.Stopped:
+        sys.exit(stopping.exit_code())
     except DiskFull as error:
         _stop(str(error), EXIT_DISK_FULL)
     except (Unreachable, TooLarge) as error:  # not the input: the same command may work elsewhere, or later
@@ -71,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__ or error.__context__, EOFError):  # a file that ends too early is no Ctrl-C
             _stop(f"a file ends too early (set {DEBUG}=1 to see where).", EXIT_FAILURE)
-        _stop("interrupted.", EXIT_INTERRUPTED)
+        _stop(stopping.INTERRUPTED, stopping.exit_code())
     except BrokenPipeError:
         _reader_left()
     except OSError as error:
@@ -79,10 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MemoryError as error:
         _stop(f"not enough memory ({error}); use a smaller environment, fewer steps or fewer seeds.", EXIT_FAILURE)
     except Exception as error:
+        if stopping.was_heard():
+            _stop(stopping.INTERRUPTED, stopping.exit_code())
         if hasattr(error, "format_message"):  # wrong use of the command line
             text = " ".join(error.format_message().split()).rstrip(".").replace(". Did you mean", ", did you mean")
             _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
         _stop(f"{type(error).__name__}: {error} (set {DEBUG}=1 to see where)", EXIT_FAILURE)
+    if code == TYPERS_INTERRUPT:
+        _stop(stopping.INTERRUPTED, stopping.exit_code())
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -102,9 +118,9 @@ def _own_output(wanted: bool) -> Iterator[None]:
     sys.stdout = os.fdopen(ours, "w", encoding=usual.encoding, errors=usual.errors)
     try:
         yield
-        sys.stdout.flush()
     finally:
-        sys.stdout = usual
+        made, sys.stdout = sys.stdout, usual
+        made.flush()
 
 
 @contextlib.contextmanager
@@ -124,7 +140,7 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _stop(sentence: str, code: int) -> NoReturn:
-    print(visible(f"error: {sentence}" if code != EXIT_INTERRUPTED else sentence), file=sys.stderr)
+    print(visible(f"error: {sentence}" if code < STOPPED else sentence), file=sys.stderr)
     sys.exit(code)
 
 

@@ -12,12 +12,16 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from steering.errors import WRONG_PLACE, DiskFull
 
 PIPE_WIDTH = 400
 """Columns of a table that goes to a file or a pipe, where nothing has to fit a screen; COLUMNS overrides it."""
+
+
+WIDEST = 100_000
 
 
 class PlainConsole(Console):
@@ -33,6 +37,25 @@ class PlainConsole(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Turn a text into what is drawn."""
         return super().render_str(visible(text), **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a table that would have to leave out letters in this width becomes a list."""
+        super().print(*(self._fitting(one) if isinstance(one, Table) else one for one in objects), **options)
+
+    def _fitting(self, table: Table) -> Table | Text:
+        needed = table.__rich_measure__(self, self.options.update(max_width=WIDEST)).minimum
+        if needed <= self.width or all(column.overflow == "fold" for column in table.columns):
+            return table
+        lines = [str(table.title), ""] if table.title else []
+        for row in zip(*(column.cells for column in table.columns), strict=True):
+            for column, cell in zip(table.columns, row, strict=True):
+                lines.append(f"{_text(column.header)}: {_text(cell)}")
+            lines.append("")
+        return Text(visible("\n".join([*lines, str(table.caption)] if table.caption else lines)), overflow="fold")
+
+
+def _text(cell: Any) -> str:
+    return " ".join((cell.plain if isinstance(cell, Text) else str(cell)).split())
 
 
 def visible(text: str) -> str:
@@ -55,7 +78,6 @@ EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
 EXIT_CELLS_FAILED = 3
 EXIT_DISK_FULL = 4
-EXIT_INTERRUPTED = 130
 
 
 def place(text: str) -> Path:
@@ -65,6 +87,37 @@ def place(text: str) -> Path:
     return Path(text)
 
 
+def count(text: str | int) -> int:
+    """Read a whole number, also as 1e4 or 10_000."""
+    if isinstance(text, int):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+        if value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"'{text}' is not a whole number; write 10000, or 1e4")
+
+
+def seed_list(text: str | int) -> int | tuple[int, ...]:
+    """Read a number of seeds, or the seeds themselves: 10, or 1,2,3 (a single one is written with a comma: 7,)."""
+    if isinstance(text, int) or "," not in text:
+        return count(text)
+    return tuple(count(part.strip()) for part in text.removesuffix(",").split(","))
+
+
+Steps = Annotated[int, typer.Option("--steps", "-t", help="Steps of each run, e.g. 1e4.", parser=count, metavar="N")]
+Seeds = Annotated[
+    Any,
+    typer.Option(
+        "--seeds", "-k", help="Number of seeds (0, 1, ...), or the seeds: 1,2,3.", parser=seed_list, metavar="K"
+    ),
+]
 Imports = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import JsonFlag, out, print_json
+from steering.cli.common import JsonFlag, Seeds, Steps, out, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -28,8 +28,8 @@ def hardness(
         list[str] | None, typer.Option("--agent", "-a", help="Agents of the figure.", autocompletion=complete_agent)
     ] = None,
     measure: Annotated[str, typer.Option(help="Measure of the figure.")] = "reward_time",
-    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run of the figure.")] = 5000,
-    seeds: Annotated[int, typer.Option("--seeds", "-k", help="Seeds of each run of the figure.")] = 5,
+    steps: Steps = 5000,
+    seeds: Seeds = 5,
 ) -> None:
     """Measure how hard environments are to explore, exactly.
 

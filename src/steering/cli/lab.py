@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
+from steering.cli import stopping
 from steering.cli.catalog import complete_agent, complete_env
-from steering.cli.common import Imports, import_modules, out, place
+from steering.cli.common import Imports, count, import_modules, out, place
 from steering.errors import InvalidOption
 
 DEFAULT_AGENTS = ("steering", "psrl")
@@ -33,7 +34,10 @@ def lab(
         typer.Option("--agent", "-a", help="Agent; repeat for more side by side.", autocompletion=complete_agent),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", "-t", help="Steps of each run.", show_default=str(STEPS))
+        int | None,
+        typer.Option(
+            "--steps", "-t", help="Steps of each run, e.g. 1e4.", show_default=str(STEPS), parser=count, metavar="N"
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -94,7 +98,7 @@ def lab(
     if not no_browser:
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)
-    with contextlib.suppress(KeyboardInterrupt):
+    with stopping.saying("the lab is closed."):
         serve(begin(), made, speed)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steering.cli.common import EXIT_INTERRUPTED, JsonFlag, err, out, place, plural, print_json
+from steering.cli import stopping
+from steering.cli.common import JsonFlag, err, out, place, plural, print_json
 from steering.cli.sweep import Display
 from steering.errors import InvalidOption
 from steering.paper.contents import ALIASES, ALL, NAMES, resolve
@@ -87,19 +87,16 @@ def reproduce_command(
     scale = FULL if full else QUICK
     directory = out_dir or Path(f"{OUT}-{scale.name}")
     began = time.monotonic()
-    try:
-        with Display() as display:
-            result = reproduce(
-                names or [],
-                directory,
-                scale=scale,
-                workers=workers,
-                watch=display.show,
-                say=lambda text: err.print(text, highlight=False, soft_wrap=True),
-            )
-    except KeyboardInterrupt:
-        print(f"interrupted; finished runs are in {directory}. Start again to continue.", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    line = f"interrupted; finished runs are in {directory}. Start again to continue."
+    with stopping.saying(line), Display() as display:
+        result = reproduce(
+            names or [],
+            directory,
+            scale=scale,
+            workers=workers,
+            watch=display.show,
+            say=lambda text: err.print(text, highlight=False, soft_wrap=True),
+        )
     if as_json:
         _print_verdicts(result)
         return

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from steering.cli import stopping
 from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import (
-    EXIT_INTERRUPTED,
     Imports,
     JsonFlag,
+    Seeds,
+    Steps,
     err,
     import_modules,
     out,
@@ -30,6 +32,7 @@ from steering.errors import InvalidOption
 if TYPE_CHECKING:
     from steering.agents import Agent
     from steering.envs import Environment
+    from steering.runs import Runs
     from steering.runs.results import RunResults
 
 NARROW = 78
@@ -49,8 +52,8 @@ def run_command(
         list[str],
         typer.Option("--agent", "-a", help="Agent; repeat to compare.", autocompletion=complete_agent),
     ],
-    steps: Annotated[int, typer.Option("--steps", "-t", help="Steps of each run.")] = 5000,
-    seeds: Annotated[int, typer.Option("--seeds", "-k", help="Number of seeds (0, 1, ...).")] = 10,
+    steps: Steps = 5000,
+    seeds: Seeds = 10,
     out_dir: Annotated[
         Path | None,
         typer.Option(
@@ -86,22 +89,33 @@ def run_command(
     refuse_twice(learners)
     if steps < 1:
         raise InvalidOption(f"--steps is {steps}; it must be at least 1.")
-    if seeds < 1:
+    if isinstance(seeds, int) and seeds < 1:
         raise InvalidOption(f"--seeds is {seeds}; it must be at least 1.")
-    refuse_too_long(steps, seeds * len(learners))
+    chosen = checked_seeds(seeds)
+    refuse_too_long(steps, len(chosen) * len(learners))
     made = _prepared(out_dir) if out_dir is not None else []
-    finished: list[RunResults] = []
-    try:
-        complete = _run_all(environment, learners, steps, checked_seeds(seeds), finished)
-    finally:
-        if not finished:
+    parts: list[Runs] = []
+
+    def reported(stopped: bool) -> str:
+        """Report what is finished; returns the line for an end that came too early."""
+        finished = [part.results() for part in parts if part.finished]
+        if finished:
+            _report(finished, out_dir, as_json, len(chosen))
+        else:
             _unmake(made)
-    if finished:
-        _report(finished, out_dir, as_json, seeds)
-    if not complete:
         done = sum(len(one.seeds) for one in finished)
-        err.print(f"interrupted: {done} of {plural(len(learners) * seeds, 'run')} finished.", highlight=False)
-        raise typer.Exit(EXIT_INTERRUPTED)
+        return f"interrupted: {done} of {plural(len(learners) * len(chosen), 'run')} finished." if stopped else ""
+
+    with stopping.last_words(lambda: reported(stopped=True)):
+        try:
+            complete = _run_all(environment, learners, steps, chosen, parts)
+        except BaseException:
+            _unmake(made)
+            raise
+    line = reported(not complete)
+    if line:
+        err.print(line, highlight=False)
+        raise stopping.Stopped
 
 
 def _refuse_without_choice(environment: Environment) -> None:
@@ -141,13 +155,13 @@ def _unmake(directories: list[Path]) -> None:
 
 
 def _run_all(
-    environment: Environment, learners: list[Agent], steps: int, seeds: tuple[int, ...], finished: list[RunResults]
+    environment: Environment, learners: list[Agent], steps: int, seeds: tuple[int, ...], parts: list[Runs]
 ) -> bool:
-    """Run the agents in turn, adding each to `finished` when it is done; returns whether all were."""
+    """Run the agents in turn, each in one of `parts`; returns whether all were run."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from steering.agents import describe_agent
-    from steering.runs import Interrupted, run
+    from steering.runs import Runs
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
@@ -158,16 +172,13 @@ def _run_all(
                 bar.update(task, description=name)
                 if not err.is_terminal:
                     print(f"{name}: {plural(len(seeds), 'run')} of {plural(steps, 'step')}", file=sys.stderr)
-
-                def report(done: int, total: int, before: int = number * len(seeds)) -> None:
-                    bar.update(task, completed=before + done)
-
-                finished.append(run(environment, learner, steps=steps, seeds=seeds, progress=report))
-        except Interrupted as stop:
-            finished.append(stop.results)
-            return False
-        except KeyboardInterrupt:
-            return False
+                parts.append(Runs(environment, learner, steps=steps, seeds=seeds))
+                for done, _ in enumerate(parts[-1], start=1):
+                    bar.update(task, completed=number * len(seeds) + done)
+        except (KeyboardInterrupt, Exception) as error:
+            if isinstance(error, KeyboardInterrupt) or stopping.was_heard():
+                return False
+            raise
     return True
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from steering.cli import stopping
 from steering.cli.catalog import complete_agent
-from steering.cli.common import EXIT_INTERRUPTED, Imports, JsonFlag, err, import_modules, out, place, print_json
+from steering.cli.common import Imports, JsonFlag, err, import_modules, out, place, print_json
 from steering.cli.sweep import Display, Workers, clock
 from steering.paper.contents import STUDIES
 
@@ -54,21 +54,13 @@ def study(
     def say(text: str) -> None:
         err.print(text, soft_wrap=True, highlight=False)
 
-    try:
-        with Display() as display:
-            found = run_study(
-                name,
-                out_dir,
-                smoke=smoke,
-                stage=stage,
-                agents=agent or (),
-                workers=workers,
-                watch=display.show,
-                say=say,
-            )
-    except KeyboardInterrupt:
-        print(f"interrupted; finished runs are in {out_dir}. Start again to continue.", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    with (
+        stopping.saying(f"interrupted; finished runs are in {out_dir}. Start again to continue."),
+        Display() as display,
+    ):
+        found = run_study(
+            name, out_dir, smoke=smoke, stage=stage, agents=agent or (), workers=workers, watch=display.show, say=say
+        )
     if as_json:
         print_json(found.plain())
         return

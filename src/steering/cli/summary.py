@@ -80,14 +80,14 @@ def plot(
     agent: AgentTexts = None,
     formats: Annotated[str, typer.Option("--format", help="png, svg, pdf, or several with commas.")] = "png",
 ) -> None:
-    """Draw learning curves and performance profiles of a sweep (default: into DIR/figures).
+    """Draw learning curves, performance profiles and, of grid worlds, maps of visits (default: into DIR/figures).
 
     Example: steering plot results/deepsea --format png,pdf
     """
     from steering.errors import NotAvailable
     from steering.runs import figure
     from steering.runs.drawing import FORMATS, save_figure
-    from steering.sweeps import profiles
+    from steering.sweeps import maps, profiles
     from steering.sweeps.summary import scores_of
 
     chosen = list(dict.fromkeys(part.strip() for part in formats.split(",")))
@@ -100,11 +100,12 @@ def plot(
         raise InvalidOption(f"{target} is a link or a file; give another place with --out.")
     target.mkdir(parents=True, exist_ok=True)
     reasons = []
-    for name, module in (("curves", figure), ("profile", profiles)):
+    for name, module in (("curves", figure), ("profile", profiles), ("visits", maps)):
         try:
             sheet = module.figure(module.data(results))
         except NotAvailable as error:
-            reasons.append(f"no {name}: {error}")
+            if module is not maps:  # not to be expected of a world that is no grid
+                reasons.append(f"no {name}: {error}")
             continue
         for one in chosen:
             out.print(f"wrote {save_figure(sheet, target / f'{name}.{one}')}", soft_wrap=True, highlight=False)

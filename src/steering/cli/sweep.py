@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
+from steering.cli import stopping
 from steering.cli.common import (
     EXIT_CELLS_FAILED,
-    EXIT_INTERRUPTED,
     Imports,
     JsonFlag,
     err,
@@ -90,7 +89,7 @@ def sweep_command(
     steering sweep sweep.toml --out results/big --scheduler tcp://10.0.0.5:8786
 
     Kill it whenever you like and start the same command again: finished cells are kept. Exit codes: 0 all done,
-    1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 interrupted.
+    1 anything else, 2 bad input, 3 some cells failed (see steering status), 4 disk full, 130 Ctrl-C, 143 SIGTERM.
     """
     from steering.sweeps.cells import parse_part
     from steering.sweeps.sweep_file import read_sweep
@@ -100,7 +99,7 @@ def sweep_command(
     part_text = part if part is not None else old_part
     mine = parse_part(part_text, os.environ) if part_text is not None else None
     if dry_run:
-        _dry_run(wanted, mine, out_dir, workers, as_json)
+        _dry_run(wanted, mine, out_dir, workers, imports or (), as_json)
         return
     options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "imports": imports or ()}
     options |= {"time_limit": time_limit, "memory_limit": memory_limit, "retries": retries}
@@ -172,10 +171,12 @@ def status(directory: Directory, as_json: JsonFlag = False) -> None:
         out.print(f"computed by different versions: {', '.join(now['versions'])}")
 
 
-def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_json: bool) -> None:
+def _dry_run(
+    wanted: Sweep, part: Any, directory: Path, workers: int | None, imports: Sequence[str], as_json: bool
+) -> None:
     from steering.sweeps.cells import Part
     from steering.sweeps.codes import Older
-    from steering.sweeps.estimate import estimate_seconds
+    from steering.sweeps.estimate import estimate
     from steering.sweeps.store.directory import Store
 
     done: set[bytes] = set()
@@ -193,8 +194,8 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
     quarantined = sum(key in failed for _, key in mine)
     groups = [wanted.plan.locate(i) for i in pending]
     anew = older.reasons((wanted.plan.groups[number], seed) for number, seed in groups) if older is not None else []
-    cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
-    seconds, unknown = estimate_seconds(wanted.plan, pending)
+    chosen = workers if workers is not None else len(os.sched_getaffinity(0))
+    expected = estimate(wanted.plan, pending, chosen, imports=imports)
     rows = [
         {
             "environment": g.config["environment"],
@@ -210,8 +211,13 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
             "done": len(mine) - len(pending) - quarantined,
             "failed": quarantined,
         }
-        known |= {"pending": len(pending), "workers": cores, "failed_trials": len(unknown), "anew": anew}
-        print_json({**known, "seconds": seconds / cores, "groups": rows})
+        known |= {
+            "pending": len(pending),
+            "workers": max(chosen, 1),
+            "failed_trials": len(expected.failed),
+            "anew": anew,
+        }
+        print_json({**known, "seconds": expected.seconds, "basis": expected.basis, "groups": rows})
         return
     table = Table("environment", "agent", "steps", "seeds", title=wanted.name or "sweep", title_justify="left")
     for row in rows[:50]:
@@ -221,25 +227,24 @@ def _dry_run(wanted: Sweep, part: Any, directory: Path, workers: int | None, as_
         out.print(f"... and {len(rows) - 50} more pairs of environment and agent")
     held = f", {quarantined} failed before (steering retry runs them)" if quarantined else ""
     count = f"{len(mine)} cells, {len(mine) - len(pending) - quarantined} done{held}, {len(pending)} to run"
-    out.print(f"{count}: about {clock(seconds / cores)} on {plural(cores, 'worker')}.", soft_wrap=True)
+    time_needed = f"about {clock(expected.seconds)} on {plural(max(chosen, 1), 'worker')}"
+    out.print(f"{count}: {time_needed}.", soft_wrap=True)
+    if pending:
+        out.print(f"the time is estimated {expected.basis}.", soft_wrap=True)
     for reason in anew:
         out.print(f"{reason}.", soft_wrap=True, highlight=False)
-    for where, message in unknown[:5]:
+    for where, message in expected.failed[:5]:
         out.print(f"a trial of {where} failed, so its time is a guess: {message}", soft_wrap=True)
 
 
 def _run(wanted: Sweep, directory: Path, as_json: bool, **options: Any) -> None:
     from steering.sweeps.engine import sweep
 
-    signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send before they kill
     began = time.monotonic()
-    try:
-        with warnings.catch_warnings(), Display() as display:
-            warnings.showwarning = _one_line
-            report = sweep(wanted, directory, watch=_Telling(display.show), **options)
-    except KeyboardInterrupt:
-        print(f"interrupted; finished cells are in {directory}. Start again to continue.", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    line = f"interrupted; finished cells are in {directory}. Start again to continue."
+    with stopping.saying(line), warnings.catch_warnings(), Display() as display:
+        warnings.showwarning = _one_line
+        report = sweep(wanted, directory, watch=_Telling(display.show), **options)
     _summary(report, time.monotonic() - began, as_json)
     if report.pending:
         raise Unreachable(
@@ -262,6 +267,11 @@ class _Telling:
             self._told = True
             for reason in report.anew:
                 err.print(f"{reason}.", soft_wrap=True, highlight=False)
+            if report.others and report.pending:
+                who = plural(report.others, "other process").replace("processs", "processes")
+                err.print(
+                    f"{who} at work on {report.directory}: cells finished there are left out here.", soft_wrap=True
+                )
         self._show(report)
 
 
@@ -269,16 +279,14 @@ def _one_line(message: Warning | str, category: object, filename: str, lineno: i
     print(visible(f"warning: {message}"), file=sys.stderr)
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def _summary(report: Report, seconds: float, as_json: bool) -> None:
     if as_json:
-        known = {name: getattr(report, name) for name in ("cells", "done", "computed", "retried", "pending", "anew")}
+        names = ("cells", "done", "computed", "by_others", "retried", "pending", "anew")
+        known = {name: getattr(report, name) for name in names}
         print_json({**known, "failed": report.failed, "set_aside": report.set_aside, "seconds": seconds})
         return
-    text = f"{report.done} of {report.cells} cells done ({report.computed} now) in {clock(seconds)}"
+    now = f"{report.computed} now" + (f", {report.by_others} by others meanwhile" if report.by_others else "")
+    text = f"{report.done} of {report.cells} cells done ({now}) in {clock(seconds)}"
     out.print(f"{text}; {report.retried} tried again; {len(report.failed)} failed.", highlight=False)
     for name, reason in report.set_aside:
         out.print(f"set aside: {name}: {reason}", soft_wrap=True)

@@ -144,10 +144,11 @@ class Environment:
         return self.mdp
 
     def render(self, values: Any = None, *, state: int | None = None, cell: int = 8) -> Any:
-        """Draw a grid world as an array (height, width, 3) of uint8 (`steering.envs.drawing.picture`)."""
+        """Draw the map as an array (height, width, 3) of uint8 (`steering.envs.drawing.picture`)."""
         from steering.envs.drawing import picture
+        from steering.envs.layout import layout_of
 
-        return picture(self.table, values, state=state, cell=cell)
+        return picture(self.table, values, state=state, cell=cell, layout=layout_of(self))
 
     def replace(self, **changes: Any) -> Environment:
         """Return a copy with some fields changed and everything checked again."""
@@ -156,6 +157,8 @@ class Environment:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Environment):
             return NotImplemented
+        if self is other:
+            return True
         if self._key != other._key or (self.mdp is None) != (other.mdp is None):
             return False
         return self.mdp is None or other.mdp is None or self.mdp.same_as(other.mdp)

@@ -17,7 +17,8 @@ import gymnasium
 import numpy as np
 
 from steering import _checks
-from steering.envs.drawing import cells_of, is_grid, picture
+from steering.envs.drawing import picture
+from steering.envs.layout import Layout, layout_of_mdp
 from steering.errors import InvalidOption
 from steering.mdp.tabular import TabularMDP
 
@@ -34,10 +35,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     disallowed
         What an action outside the mask does: ``"stay"`` (state unchanged, reward 0) or ``"error"``.
     render_mode
-        None, or ``"rgb_array"`` for a grid world: `render` then gives a picture with the current state.
+        None, or ``"rgb_array"``: `render` then gives a picture with the current state.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(
         self,
@@ -49,9 +50,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         if render_mode is not None:
             _checks.choice("render_mode", render_mode, ("rgb_array",))
-            cells_of(mdp)
-        if is_grid(mdp):
-            self.metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+        self._layout: Layout | None = None
         self.render_mode = render_mode
         self.mdp = mdp
         self.horizon = None if horizon is None else _checks.whole("horizon", horizon, 1)
@@ -89,8 +88,12 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return self._state, reward, False, self.horizon is not None and self._time >= self.horizon, info
 
     def render(self) -> Any:
-        """Picture of the grid with the current state, shape (height, width, 3); None without a render mode."""
-        return None if self.render_mode is None else picture(self.mdp, state=self._state, cell=16)
+        """Picture of the map with the current state, shape (height, width, 3); None without a render mode."""
+        if self.render_mode is None:
+            return None
+        if self._layout is None:  # where states stand is found once
+            self._layout = layout_of_mdp(self.mdp)
+        return picture(self.mdp, state=self._state, cell=16, layout=self._layout)
 
     def _draw(self, cumulative: np.ndarray[Any, np.dtype[np.float64]]) -> int:
         # Scaled by the last sum, which may differ from 1 in the last digit; the index found always has mass.

@@ -41,7 +41,7 @@ def chart(agents: Sequence[str], *, live: bool, label: str = "regret so far") ->
         x_axis_label="step",
         y_axis_label=label,
         min_border=4,
-        x_range=models.DataRange1d(min_interval=10, range_padding=0.02),
+        x_range=models.DataRange1d(start=0, min_interval=10, range_padding=0.02),
         y_range=models.DataRange1d(min_interval=1),
     )
     figure.add_tools(models.HoverTool(tooltips=[("", "$name"), ("step", "@x"), (label, "@y{0.00}")], mode="vline"))

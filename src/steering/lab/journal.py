@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from steering._types import Floats
 from steering.agents.steering import KERNEL
 from steering.agents.stein_information import InformationChoice, SteinInformation
+from steering.envs.layout import Layout, cells_by_name, graph_or_cells
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.lab.chart import chart, colour
-from steering.lab.layout import Layout, cells_by_name, graph_or_cells
 from steering.lab.packing import pack, rounded, small_unsigned
 from steering.lab.recorder import Frame, believed, frames_of, information_of
 from steering.lab.world import LARGEST

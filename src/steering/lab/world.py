@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from steering._types import Ints
 from steering.envs import Environment
+from steering.envs.layout import layout_of
 from steering.errors import InvalidOption
-from steering.lab.layout import layout_of
 from steering.lab.packing import small_unsigned
 from steering.mdp import TabularMDP
 from steering.runs.oracle import world_of

@@ -18,6 +18,26 @@ def first(bad: Bools) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(bad)[0])
 
 
+def locked(array: Floats) -> Floats:
+    """A read-only view of an array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def unlocked(array: Floats) -> Floats:
+    """The array below a read-only view made by `locked`, for compiled functions, which leave it as it is.
+
+    Theirs are another type when read-only: agents plan in tables that they write, and planning in that of an MDP would
+    be compiled once more.
+    """
+    own = array.base
+    if isinstance(own, np.ndarray) and own.flags.writeable and own.flags.c_contiguous and array.flags.c_contiguous:
+        whole = own.size == array.size and own.dtype == array.dtype and own.ctypes.data == array.ctypes.data
+        return own.reshape(array.shape) if whole else array
+    return array
+
+
 def numbers(name: str, values: ArrayLike) -> Floats:
     """Return a fresh array of float64; every zero is +0, so that equal numbers are equal bits."""
     error = InvalidMDP(f"{name} is not an array of numbers; give nested lists or an array of one shape.")

@@ -22,6 +22,7 @@ from steering._compiled import sparse_chains
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp import _rows
+from steering.mdp._arrays import unlocked
 from steering.mdp._checks import (
     checked_actions,
     checked_discount,
@@ -64,7 +65,7 @@ def backward_induction(
         rows = _rows.rows_of(mdp)
         V, Q, policy = sparse_chains.backward_induction(rows, r, mdp.mask, steps, gamma, kernels.TIE_TOLERANCE)
     else:
-        V, Q, policy = kernels.backward_induction(mdp.P, r, np.array(mdp.allowed), steps, gamma)
+        V, Q, policy = kernels.backward_induction(unlocked(mdp.P), r, np.array(mdp.allowed), steps, gamma)
     return FiniteSolution(policy, V, Q)
 
 
@@ -89,8 +90,11 @@ def evaluate_finite(
 
 def occupancy_finite(mdp: TabularMDP, policy: ArrayLike, horizon: int, start: ArrayLike | int | None = None) -> Floats:
     """Probabilities Pr(s_h = s, a_h = a) at every step h, shape (H, S, A); each step sums to 1."""
+    S, A = mdp.allowed.shape
+    steps = whole("horizon", horizon, 1)
+    _memory.require(8.0 * steps * S * A, f"an occupancy of {steps} steps and {S} states", "use a shorter horizon")
     pi = _by_time(mdp, policy, horizon)
-    table = np.empty((len(pi), *mdp.allowed.shape))
+    table = np.empty((len(pi), S, A))
     visits = checked_start(mdp, start)
     for h in range(len(pi)):
         table[h] = spread(mdp, pi[h], visits)

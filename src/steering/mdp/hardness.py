@@ -127,7 +127,10 @@ def hardness(mdp: TabularMDP, discount: float | None = None, horizon: int | None
     """
     gamma = discount if discount is not None else 0.9 if horizon is None else 1.0
     if mdp.entries > SMALL_ENTRIES:
-        raise TooLarge(f"the measures of hardness need dense tables, and {mdp.n_states} states are too many for them.")
+        raise TooLarge(
+            f"the measures of hardness need dense tables of S A S entries, at most {SMALL_ENTRIES}, and "
+            f"{mdp.n_states} states with {mdp.n_actions} actions make {mdp.entries}; use a smaller world."
+        )
     mdp = _reachable(mdp.to_dense())
     if horizon is None:
         V, Q = _discounted(mdp, gamma)

@@ -26,7 +26,7 @@ from steering._checks import whole
 from steering._compiled.chains import stationary_distribution
 from steering._compiled.sparse_chains import expected_curve
 from steering._types import Floats, Ints
-from steering.mdp import _rows
+from steering.mdp import _krylov, _rows
 from steering.mdp._checks import checked_start
 from steering.mdp.evaluation import policy_chain
 from steering.mdp.tabular import TabularMDP
@@ -158,5 +158,9 @@ def expected_reward_curve(
 
 
 def _curve(P: Any, r: Floats, mu: Floats, steps: int) -> Floats:
-    curve: Floats = expected_curve(_rows.chain_rows(P), np.ascontiguousarray(r), np.array(mu), steps)
+    curve: Floats | None = None
+    if not isinstance(P, np.ndarray) and P.nnz * float(steps) > _krylov.WORTH:
+        curve = _krylov.curve(P, r, mu, steps)
+    if curve is None:
+        curve = expected_curve(_rows.chain_rows(P), np.ascontiguousarray(r), np.array(mu), steps)
     return curve

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, sparse
+from scipy import sparse
 
 from steering._compiled import planning as kernels
 from steering._types import Floats
@@ -33,6 +33,8 @@ def linear_program(mdp: TabularMDP, discount: float, *, rewards: ArrayLike | Non
     solver means the same for every discount. V is the solver's own; the policy is greedy for it (lowest
     action first) and `error_bound` is certified as for every planner.
     """
+    from scipy import optimize  # a tenth of a second that nothing else needs
+
     gamma, r = checked_discount(discount), checked_rewards(mdp, rewards)
     states, actions = np.nonzero(mdp.allowed)
     scale = max(float(np.abs(r).max()), np.finfo(np.float64).tiny)

@@ -36,7 +36,7 @@ from steering._compiled import value_iteration as sweeping
 from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp import _rows, sparse_planning
-from steering.mdp._arrays import ROW_SUM_TOLERANCE
+from steering.mdp._arrays import ROW_SUM_TOLERANCE, unlocked
 from steering.mdp._checks import checked_actions, checked_discount, checked_rewards, checked_values
 from steering.mdp.tabular import TabularMDP
 
@@ -120,9 +120,9 @@ def policy_iteration(
     if _rows.by_rows(mdp):
         found, V, Q, iterations, converged = sparse_planning.policy_iteration(mdp, gamma, r, first, cap)
     else:
-        mask = np.array(mdp.allowed)
-        found = sweeping.greedy_start(mdp.P, r, mask, gamma, START_SWEEPS) if first is None else first
-        V, Q, iterations, converged = kernels.policy_iteration(mdp.P, r, mask, gamma, found, cap)
+        P, mask = unlocked(mdp.P), np.array(mdp.allowed)
+        found = sweeping.greedy_start(P, r, mask, gamma, START_SWEEPS) if first is None else first
+        V, Q, iterations, converged = kernels.policy_iteration(P, r, mask, gamma, found, cap)
     if ties == "random":
         scale = max(np.abs(V).max(), np.abs(r[np.arange(mdp.n_states), found]).max())
         uniforms = np.random.default_rng(rng).random(mdp.n_states)
@@ -196,7 +196,7 @@ def modified_policy_iteration(
     else:
         start = np.zeros(mdp.n_states) if first is None else first
         values, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
-            mdp.P, r, np.array(mdp.allowed), gamma, goal, share, n, cap, ROW_SUM_TOLERANCE, start
+            unlocked(mdp.P), r, np.array(mdp.allowed), gamma, goal, share, n, cap, ROW_SUM_TOLERANCE, start
         )
         goal = max(goal, share * float(np.abs(values).max()))
     return Solution(policy, values, Q, iterations, bool(bound <= goal), float(bound))

@@ -28,6 +28,7 @@ Loop = Callable[..., tuple[int, int]]
 """Called as loop(state, noise, states, actions, rewards, successors); returns the steps made and the last state."""
 
 CHUNK = 8192
+FIRST_CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -40,21 +41,27 @@ class EnvironmentStreams:
 
 
 class Noise:
-    """Numbers of one generator, handed out in order from chunks."""
+    """Numbers of one generator, handed out in order from chunks.
 
-    def __init__(self, rng: np.random.Generator, kind: str) -> None:
+    Where nobody else draws from the generator, the first chunk may be small and the next ones larger: the numbers are
+    the same, and a short run does not pay for thousands.
+    """
+
+    def __init__(self, rng: np.random.Generator, kind: str, chunk: int = CHUNK) -> None:
         # Not a bound method: a copy of the agent must draw from its own copy of the generator.
         self._rng = rng
         self._method = "random" if kind == "uniform" else "standard_normal"
         self._chunk: Floats = np.empty(0)
         self._used = 0
+        self._size = chunk
 
     def take(self, n: int) -> Floats:
         """The next n numbers."""
         if self._used + n > self._chunk.size:
             rest = self._chunk[self._used :]
-            self._chunk = np.concatenate([rest, getattr(self._rng, self._method)(max(CHUNK, n))])
+            self._chunk = np.concatenate([rest, getattr(self._rng, self._method)(max(self._size, n))])
             self._used = 0
+            self._size = min(4 * self._size, CHUNK)
         self._used += n
         return self._chunk[self._used - n : self._used]
 
@@ -101,9 +108,9 @@ class Simulator:
         self.successors: Ints = np.zeros(steps, dtype=np.int64)
         self.time = 0
         self.state = 0
-        self._uniforms = Noise(streams.transitions, "uniform")
-        self._normals = Noise(streams.rewards, "normal")
-        self._starts = Noise(streams.starts, "uniform")
+        self._uniforms = Noise(streams.transitions, "uniform", FIRST_CHUNK)
+        self._normals = Noise(streams.rewards, "normal", FIRST_CHUNK)
+        self._starts = Noise(streams.starts, "uniform", FIRST_CHUNK)
         self._start = np.cumsum(mdp.start_distribution)
         self._last_start = int(np.flatnonzero(mdp.start_distribution)[-1])
 

@@ -19,6 +19,9 @@ from steering.mdp.tabular import TabularMDP
 
 Found = tuple[Ints, Floats, Floats, int, bool]
 
+FAR = 2**14
+"""States beyond which an MDP is renumbered for ordered sweeps, so that they read memory from one end to the other."""
+
 START_TOLERANCE = 1e-6
 """Relative accuracy of the values whose policy is the first one of policy iteration."""
 
@@ -37,10 +40,15 @@ def modified_policy_iteration(
     """Policy, V, Q, iterations, bound and the bound that was to be reached."""
     order, deep = _rows.order_of(mdp, r)
     first = np.zeros(mdp.n_states) if V is None else np.array(V)
+    rows, mask, given = _rows.rows_of(mdp), mdp.mask, order
+    moved = deep and mdp.n_states > FAR
+    if moved:
+        rows, mask, r, first = sweeping.renumbered(rows, order, mdp.n_actions), mask[order], r[order], first[order]
+        order = np.arange(mdp.n_states, dtype=np.int32)
     V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
-        _rows.rows_of(mdp),
+        rows,
         r,
-        mdp.mask,
+        mask,
         gamma,
         first,
         order,
@@ -53,6 +61,10 @@ def modified_policy_iteration(
         _rows.longest_row(mdp),
     )
     assert V is not None
+    if moved:
+        back = np.empty_like(given)
+        back[given] = order
+        V, Q, policy = V[back], Q[back], policy[back]
     return policy, V, Q, int(iterations), float(bound), max(epsilon, relative * float(np.abs(V).max()))
 
 

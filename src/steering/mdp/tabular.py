@@ -222,11 +222,11 @@ class TabularMDP:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Also called when a copy is unpickled in another process: arrays stay read-only there.
         for key, value in state.items():
-            parts = value.values() if isinstance(value, dict) else (value,)
-            for part in value.arrays() if isinstance(value, SparseTable) else parts:
+            kept = {k: _arrays.locked(part) for k, part in value.items()} if isinstance(value, dict) else value
+            for part in kept.arrays() if isinstance(kept, SparseTable) else (kept,):
                 if isinstance(part, np.ndarray):
                     part.flags.writeable = False
-            self.__dict__[key] = value
+            self.__dict__[key] = kept
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field '{name}'")
@@ -338,8 +338,7 @@ class TabularMDP:
         if self._sparse is None:
             return self
         require_dense("an MDP", self.n_states, self.n_actions)
-        parts = (self._sparse.dense(part) for part in self._sparse.arrays()[2:])
-        return self._with(dict(zip(_ARRAYS, parts, strict=True)), None)
+        return self._with(dict(zip(_ARRAYS, map(self._sparse.dense, self._sparse.arrays()[2:]), strict=True)), None)
 
     def to_sparse(self) -> TabularMDP:
         """The same MDP with sparse rows; rewards of transitions that cannot happen are forgotten."""
@@ -363,23 +362,18 @@ class TabularMDP:
         given = {key: getattr(self, key) for key in _SHARED}
         if self._dense is not None:
             return type(self)(**{**self._dense, **given, **changes})
-        unknown = sorted(set(changes) - {"start", "state_names", "action_names"})
-        if unknown:
+        if unknown := sorted(set(changes) - {"start", "state_names", "action_names"}):
             raise InvalidMDP(f"{unknown[0]} of a sparse MDP cannot be replaced; build it again from its transitions.")
         return type(self)._of(table=self.transitions, **{**given, **changes})
 
     def same_as(self, other: TabularMDP) -> bool:
         """Whether every array and name is equal to that of the other MDP, to the bit, and the form is the same."""
-        if (self.state_names, self.action_names) != (other.state_names, other.action_names):
-            return False
-        if self.is_sparse != other.is_sparse:
-            return False
-        return all(np.array_equal(a, b) for a, b in zip(self.arrays(), other.arrays(), strict=True))
+        own, theirs = ((one.state_names, one.action_names, one.is_sparse) for one in (self, other))
+        return own == theirs and all(map(np.array_equal, self.arrays(), other.arrays()))
 
     def arrays(self, *, dense: bool = False) -> tuple[NDArray[Any], ...]:
         """All arrays of the stored form (or of the dense one), for comparing and hashing."""
-        is_dense = dense or self._dense is not None
-        own = (self.P, self.reward_mean, self.reward_std) if is_dense else self.transitions.arrays()
+        own = self.transitions.arrays() if self.is_sparse and not dense else (self.P, self.reward_mean, self.reward_std)
         return (*own, self.mask, self.start)
 
     def stored_rewards(self) -> dict[str, Floats]:
@@ -388,6 +382,12 @@ class TabularMDP:
             return {name: self._dense[name] for name in _ARRAYS[1:]}
         return {"reward_mean": self.transitions.mean, "reward_std": self.transitions.std}
 
+    def plot(self, values: Any = None, *, policy: Any = None, path: Any = None) -> Any:
+        """Draw the map, with values as shades and a policy as arrows; see `steering.envs.plotting.plot`."""
+        from steering.envs.plotting import plot
+
+        return plot(self, values, policy=policy, path=path)
+
     def __repr__(self) -> str:
         form = f", n_transitions={self.n_transitions}, sparse" if self.is_sparse else ""
         return f"TabularMDP(n_states={self.n_states}, n_actions={self.n_actions}{form})"
@@ -395,6 +395,6 @@ class TabularMDP:
     def _repr_html_(self) -> str:
         rewards = self.rewards[self.mask]
         values = {"states": self.n_states, "actions": self.n_actions, "pairs allowed": int(self.mask.sum())}
-        form = {"form": f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense"}
-        spread = {"expected rewards": f"{rewards.min():.6g} to {rewards.max():.6g}"}
-        return _html.table("TabularMDP", {**values, **form, **spread})
+        form = f"sparse, {self.n_transitions} transitions" if self.is_sparse else "dense"
+        spread = f"{rewards.min():.6g} to {rewards.max():.6g}"
+        return _html.table("TabularMDP", {**values, "form": form, "expected rewards": spread})

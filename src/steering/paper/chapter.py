@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,6 +15,16 @@ from steering.paper.rule import Claim
 from steering.paper.scale import Block, Scale
 from steering.paper.source import Source
 from steering.paper.tables import Tables
+
+
+class Topic(StrEnum):
+    """The questions about STEERING that a report answers; each has a card."""
+
+    OUTPERFORMS = "outperforms"
+    DIRECTED = "directed exploration"
+    PRIOR = "prior belief"
+    CONVERGENCE = "convergence"
+    THEORY = "theory"
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class Chapter:
         Drawings of the tables for files, by name; the charts side by side, where nothing is given.
     claims
         Claims of the paper that the published tables decide.
+    topic
+        The question that its claims about STEERING answer.
     """
 
     name: str
@@ -45,6 +58,7 @@ class Chapter:
     charts: Callable[[Tables, Scale], list[Chart]] = lambda tables, scale: []
     draw: Callable[[Tables, Scale], Mapping[str, Figure]] | None = None
     claims: Callable[[Tables], list[Claim]] = lambda tables: []
+    topic: Topic | None = None
 
     def figures(self, tables: Tables, scale: Scale) -> Mapping[str, Figure]:
         """Drawings by file name."""

@@ -1,8 +1,9 @@
-"""Charts as plain values: one description for the interactive report (`report/assets`) and the figures (`drawing`).
+"""Charts as plain values: one description for the interactive report (`report.plots`) and the figures (`drawing`).
 
 A chart of lines has panels, and a panel has series: x, mean, and where there is a band low and high. `chart` makes it
 of a table with columns panel, agent, x, mean, low, high. A panel may have more: `lines` (vertical, with a band),
-`marks` (horizontal), `ylim`. In figures a series may have a `marker`, a `width`, and with `bars` bars for its band.
+`marks` (horizontal), `ylim`, `ylabel`. A series may have a `marker`, a `width`, `bars` instead of a band, and with
+`points` no line at all.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from steering.paper.tables import Panels, Tables, curves, finals, groups
 Chart = dict[str, Any]
 Series = dict[str, Any]
 
-NORMALISED = "cumulative regret / oracle's total reward"
+NORMALISED = "regret / oracle's total reward"
 RAW = "cumulative regret (reward units)"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +14,9 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from steering.paper import looks
 from steering.paper.charts import Chart, Series
 from steering.runs.drawing import new_figure
+
+if TYPE_CHECKING:
+    from steering.paper.report.answer import Row
 
 LINES: dict[str, Any] = {dash: line for line, dash in looks.DASHES.items()} | {looks.REFERENCE_DASH: (0, (1, 1.5))}
 WIDTHS = {1: 7.2, 2: 4.8, 3: 4.0, 4: 3.2}
@@ -75,6 +78,23 @@ def sheet(*charts: Chart, title: str = "", columns: int = 4) -> Figure:
     figure.legend(
         handles, list(entries), loc="lower center" if fixed else "outside lower center", ncols=across, frameon=False
     )
+    return figure
+
+
+def headline_figure(rows: Sequence[Row]) -> Figure:
+    """The headline of a report: a point with its interval for every agent, on the sparsest DeepSea."""
+    figure = new_figure(7.2, 0.42 * len(rows) + 1.3)
+    axes = figure.subplots()
+    markers = {"steering": "o", "ids": "s", "psrl": "^"}
+    for place, row in enumerate(rows):
+        effect, name = row.effect, row.agent.partition(":")[0]
+        ends = [[effect.value - effect.low], [effect.high - effect.value]] if effect.known else None
+        style: dict[str, Any] = {"color": looks.colour(row.agent), "marker": markers.get(name, "D")}
+        axes.errorbar([effect.value], [-place], xerr=ends, capsize=3, markersize=8, linewidth=2, **style)
+    axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
+    axes.set_xlabel("share of the oracle's reward that is lost on DeepSea 15 (0 is best; mean, 95 % interval)")
+    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+    axes.grid(axis="x", alpha=0.25)
     return figure
 
 

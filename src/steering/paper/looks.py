@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steering.paper.scale import MEAN_IDS, VARIANTS
+from steering.paper.scale import LEARNED_IDS, LEARNED_PSRL, MEAN_IDS, VARIANTS
 from steering.runs import style
 
 LABELS = {
@@ -10,6 +10,8 @@ LABELS = {
     VARIANTS["sound"]: "STEERING, paper made sound",
     VARIANTS["literal"]: "STEERING, literal paper",
     MEAN_IDS: "Var-IDS, mean model",
+    LEARNED_IDS: "Var-IDS, learned priors",
+    LEARNED_PSRL: "PSRL, learned priors",
 }
 LINES = {VARIANTS["sound"]: "--", VARIANTS["literal"]: ":", MEAN_IDS: "--"}
 DASHES = {"-": "", "--": "6 4", ":": "1.5 3", "-.": "8 3 2 3"}

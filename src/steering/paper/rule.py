@@ -14,7 +14,8 @@ default), else once ("all"). The verdict, from top to bottom:
     holds with the sound operator   not that one, but the effect of the paper made sound passes
     holds for our default only      neither of them, but that of the default passes, which differs from the paper in
                                     more than the operator
-    not testable                    none passes, and one is undecided (more seeds would be needed) or does not exist
+    undecided with this many seeds  none passes, and one is undecided
+    not testable                    none passes, none is undecided, and one does not exist
     does not hold                   all fail
 
 A claim about several effects at once (ahead of *all* baselines) is decided by the worst of them: one that fails, if
@@ -34,7 +35,7 @@ import numpy as np
 from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.paper.fits import UNKNOWN, Effect, mean_effect
-from steering.paper.scale import OTHERWISE, PARTNERS, VARIANTS
+from steering.paper.scale import LEARNED_PSRL, OTHERWISE, PARTNERS, VARIANTS
 
 DECIDES = "the one that decides (see rule)"
 """How the test of a claim names the effect that `Rule.worst` chose of several."""
@@ -55,6 +56,7 @@ class Verdict(StrEnum):
     HOLDS_SOUND = "holds with the sound operator"
     HOLDS_DEFAULT = "holds for our default only"
     DOES_NOT_HOLD = "does not hold"
+    UNDECIDED = "undecided with this many seeds"
     NOT_TESTABLE = "not testable"
 
 
@@ -144,7 +146,7 @@ def decide(effects: Mapping[str, Effect], rule: Rule) -> tuple[Verdict, str]:
         return Verdict.HOLDS_DEFAULT, reason
     undecided = [name for name in known if rule.undecided(known[name])]
     if undecided:
-        return Verdict.NOT_TESTABLE, f"undecided with this many seeds: {', '.join(undecided)}{without}"
+        return Verdict.UNDECIDED, f"undecided: {', '.join(undecided)}{without}"
     if missing:
         return Verdict.NOT_TESTABLE, f"fails: {', '.join(known)}{without}"
     return Verdict.DOES_NOT_HOLD, "the effect lies on the other side" if ALL in known else "every variant fails"
@@ -196,6 +198,11 @@ class Claim:
         """The verdict alone."""
         return self.decision[0]
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is about STEERING, and not about other algorithms only."""
+        return ALL not in self.effects
+
 
 def ahead(scores: Mapping[str, Floats], agent: str, others: Iterable[str]) -> Effect:
     """By how much the score of every other agent exceeds that of `agent`: the worst of all differences.
@@ -212,12 +219,32 @@ def variants_ahead(scores: Mapping[str, Floats], others: Iterable[str]) -> dict[
     return {variant: ahead(scores, agent, chosen) for variant, agent in VARIANTS.items()}
 
 
-def control(name: str, scores: Mapping[str, Floats], where: str) -> Claim:
-    """Our question: is each STEERING ahead of the nearest agent with the variance in place of the Stein information?
+def controls(name: str, scores: Mapping[str, Floats], where: str) -> list[Claim]:
+    """Our questions: is STEERING ahead of what differs from it in the Stein information, or shares its priors?
 
-    Partners share priors and how they are learned. What else differs is said with the effect (`OTHERWISE`): for the
-    paper made sound it is nothing, for the other two the answer is about the information and that together.
+    Partners (IDS with the variance) share priors and how they are learned. What else differs is said with the effect
+    (`OTHERWISE`): for the paper made sound it is nothing, for the other two the answer is about the information and
+    that together. PSRL with the learned priors of our default shows what these alone are good for.
     """
+    asked = [_nearest(name, scores, where)]
+    if LEARNED_PSRL in scores:
+        test = f"normalised regret of {LEARNED_PSRL} - STEERING's, paired by seed"
+        asked.append(
+            Claim(
+                f"{name}-psrl",
+                f"(A control, not in the paper.) Our default is ahead of PSRL with the same learned priors, {where}.",
+                "not in the paper: is it the agent, or its priors?",
+                test,
+                above(0),
+                {DEFAULT: ahead(scores, VARIANTS[DEFAULT], [LEARNED_PSRL])},
+                control=True,
+            )
+        )
+    return asked
+
+
+def _nearest(name: str, scores: Mapping[str, Floats], where: str) -> Claim:
+    """Is each STEERING ahead of the nearest agent with the variance in place of the Stein information?"""
     pairs = "; ".join(f"{name}: {partner}, differs else in: {OTHERWISE[name]}" for name, partner in PARTNERS.items())
     return Claim(
         name,

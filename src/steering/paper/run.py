@@ -37,6 +37,8 @@ from steering.errors import InvalidOption
 from steering.paper import contents
 from steering.paper.chapter import Chapter
 from steering.paper.charts import Chart
+from steering.paper.drawing import headline_figure
+from steering.paper.report.answer import headline
 from steering.paper.report.page import write_reports
 from steering.paper.report.text import claims_table, summary_lines
 from steering.paper.rule import Claim
@@ -86,8 +88,8 @@ class Reproduction:
         return self.directory / "report.html"
 
     def summary(self) -> list[str]:
-        """Five lines: how many claims got which verdict, and which."""
-        return summary_lines(self.claims, self.scale)
+        """The answer in sentences, and how many claims got which verdict."""
+        return summary_lines(self)
 
 
 def reproduce(
@@ -135,6 +137,8 @@ def reproduce(
     seconds = {"runs": middle - began, "figures": time.perf_counter() - middle}
     result = Reproduction(directory, scale, finished, seconds, cells, computed)
     write_numbers(result)
+    if rows := headline(result):
+        save_figure(headline_figure(rows), directory / "figures" / "headline.png")
     write_reports(result)
     return result
 

@@ -19,6 +19,9 @@ MEAN_IDS = "ids:planning=mean"
 LEARNED_IDS = "ids:planning=mean,concentration=learned,reward_scale=learned"
 """The same with the learned priors that our default has: concentration, and noise and common mean of the rewards."""
 
+LEARNED_PSRL = "psrl:concentration=learned,reward_scale=learned"
+"""PSRL with those learned priors."""
+
 EXACT_IDS = "ids:information=gain"
 """IDS with the exact mutual information, which a Dirichlet belief has in closed form."""
 

@@ -27,7 +27,7 @@ from steering.paper.source import Source, Watch, run_blocks
 from steering.paper.tables import Tables, csv, read_csv
 from steering.runs.drawing import save_figure
 from steering.runs.tables import count
-from steering.sweeps.estimate import estimate_seconds
+from steering.sweeps.estimate import estimate
 from steering.sweeps.sweep_file import read_sweep
 
 DIGITS = 4
@@ -109,7 +109,6 @@ def _estimate(blocks: Sequence[Block], workers: int | None) -> str:
     """How many runs there are, and how long they take if none is there yet."""
     plan = read_sweep({"name": "estimate", "blocks": [block.description() for block in dict.fromkeys(blocks)]}).plan
     cores = max(workers, 1) if workers is not None else len(os.sched_getaffinity(0))
-    seconds, _ = estimate_seconds(plan, range(len(plan)))
-    minutes = seconds / cores / 60
+    minutes = estimate(plan, range(len(plan)), cores).seconds / 60
     where = f"{count(cores, 'core')} as busy as now"
     return f"{len(plan):,} runs; if none is there yet, about {minutes:.0f} minutes on {where}."

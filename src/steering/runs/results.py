@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,9 @@ from steering._types import Floats, Ints
 from steering.errors import InvalidOption, NotAvailable
 from steering.runs.tables import POINTS, Tabled, count, sentence, summary_of, thinned_steps
 from steering.runs.visits import Visits, state_visits
+
+if TYPE_CHECKING:
+    from steering.runs.animation import Animation
 
 NORMALISED = (False, True, "oracle", "random")
 
@@ -154,6 +158,25 @@ class RunResults(Tabled):
     def state_visits(self) -> Floats:
         """Visits to each state, shape (K, S); ``env.render(results.state_visits().mean(axis=0))`` draws a heatmap."""
         return state_visits(self.visits)
+
+    def animate(self, path: str | Path | None = None, *, seed: int | None = None, milliseconds: int = 400) -> Animation:
+        """Where one seed was and what it did most, window by window; shows itself in a notebook.
+
+        Parameters
+        ----------
+        path
+            File to write as well: .gif, or .html, a page that holds it.
+        seed
+            One of `seeds`; the first unless given.
+        milliseconds
+            Time of a frame. There is one for each window: ``run(..., windows=50)`` makes a smooth one.
+        """
+        from steering.runs.animation import animate
+
+        made = animate(self, seed=seed, milliseconds=milliseconds)
+        if path is not None:
+            made.save(path)
+        return made
 
     def regret_curve(self, *, normalised: bool | str = False, kind: str = "realised") -> Floats:
         """Cumulative regret after each step, shape (K, T).

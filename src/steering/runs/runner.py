@@ -18,6 +18,7 @@ import numpy as np
 
 from steering import _memory
 from steering._checks import whole
+from steering._progress import notebook_bar
 from steering._types import Floats, Ints
 from steering._version import REVISION, __version__
 from steering.agents import Agent, Problem, describe_agent, make_agent
@@ -37,6 +38,9 @@ Progress = Callable[[int, int], None]
 BYTES_PER_STEP = 56
 """What a run keeps of each step: states, actions, rewards and what the oracle gets."""
 
+WORTH_ASKING = 2**20
+"""Bytes of records from which on the system is asked whether they are there; that takes as long as 1000 steps."""
+
 
 @overload
 def run(env: Any, agent: str | type[Agent] | Agent, **settings: Any) -> RunResults: ...
@@ -55,7 +59,7 @@ def run(
     windows: int = 10,
     record: Iterable[str] = (),
     snapshots: int = 20,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> RunResults | Comparison:
     """Run an agent on an environment, once for each seed; or several, to compare them.
@@ -80,7 +84,8 @@ def run(
     snapshots
         Number of beliefs about Q to keep with ``record="q_posterior"``.
     progress
-        Called as progress(finished runs, all runs).
+        Called as progress(finished runs, all runs). Unless it is given, a notebook shows a bar where runs take more
+        than a second; False shows none.
     options
         Options of the agent, or of every one of the list, as for `make_agent`.
 
@@ -107,10 +112,11 @@ def run(
     wanted = list(record) if isinstance(record, Iterator) else record  # every agent reads it
     given: dict[str, Any] = {"steps": steps, "windows": windows, "record": wanted, "snapshots": snapshots}
     parts = [Runs(environment, learner, seeds=chosen, **given) for learner in learners]
+    report = progress if callable(progress) else None if progress is False else notebook_bar("runs")
     try:
         for done, _ in enumerate(itertools.chain.from_iterable(parts), start=1):
-            if progress is not None:
-                progress(done, len(parts) * len(chosen))
+            if report is not None:
+                report(done, len(parts) * len(chosen))
     except KeyboardInterrupt:
         finished = [one.results() for one in parts if one.finished]
         if not finished:
@@ -283,7 +289,7 @@ def problem_of(environment: Environment) -> Problem:
     return Problem(
         environment.n_states,
         environment.n_actions,
-        np.ascontiguousarray(environment.mask),
+        np.array(environment.mask),  # writable, as all that agents plan with: one compiled version serves all
         float(environment.discount),
         environment.horizon,
         environment.max_iterations,
@@ -304,4 +310,6 @@ def _step_live(environment: Environment, agent: Agent, steps: int, seed: int) ->
 def refuse_too_long(steps: int, runs: int) -> None:
     """Refuse records that this machine cannot hold, before hours are spent on them."""
     needed = BYTES_PER_STEP * steps * runs
+    if needed <= WORTH_ASKING:
+        return
     _memory.require(needed, f"keeping {steps} steps x {runs} runs", "use fewer steps or runs")

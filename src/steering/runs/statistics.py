@@ -38,7 +38,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from steering._types import Floats
 from steering.errors import InvalidOption
@@ -112,7 +112,7 @@ def p_value(strata: Sequence[Floats]) -> float:
         return 1.0 if mean == 0.0 else 0.0
     x, g = abs(mean) / error, skew * np.sign(mean)
     hall = x if abs(g) < SYMMETRIC else ((1 + g * x / 3) ** 3 - 1) / g + g / 6
-    return float(2 * stats.t.sf(max(min(x, hall), 0.0), freedom))
+    return float(2 * special.stdtr(freedom, -max(min(x, hall), 0.0)))
 
 
 def holm(p: Floats) -> Floats:
@@ -159,7 +159,7 @@ def _interval(strata: list[Floats], level: float, kept: float = 1.0) -> tuple[Fl
     if total < LEAST_VALUES:
         return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     mean, error, freedom, skew = _moments(strata, kept)
-    t: Floats = np.asarray(stats.t.ppf((1 + level) / 2, freedom))
+    t: Floats = np.asarray(special.stdtrit(freedom, (1 + level) / 2))
     return mean, mean - error * np.maximum(t, _hall(t, skew)), mean + error * np.maximum(t, -_hall(-t, skew))
 
 

@@ -81,6 +81,11 @@ def count_visits(states: Ints, actions: Ints, edges: Ints, shape: tuple[int, int
     return np.array(counted, dtype=np.float64).reshape(-1, S, A)
 
 
+def most_visits(steps: int, windows: int, pairs: int) -> int:
+    """Most numbers that visits of one run take."""
+    return windows * pairs if windows * pairs <= SMALL else 2 * steps
+
+
 def stack_visits(runs: Sequence[Any], windows: int, shape: tuple[int, int]) -> Visits:
     """Visits of several runs, shape (K, W, S, A), from what `count_visits` gave for each."""
     if runs and isinstance(runs[0], tuple):

@@ -23,14 +23,11 @@ from steering.stein.kernels import GramKernel, TwoParameter, get_kernel, kernel_
 from steering.stein.operators import Operator, Reversible, get_operator, operator_names, register_operator
 from steering.stein.posterior import posterior_information, posterior_information_rows
 from steering.stein.sparse import SparseRows, discrepancy_sparse, sparse_rows
+from steering.stein.table_fit import independence_test, table_goodness_of_fit
 from steering.stein.thinning import thin
 from steering.stein.value_kernels import MixedKernel, ValueKernel
-from steering.stein.vectors import (
-    hamming_graph,
-    vector_discrepancy,
-    vector_discrepancy_from_counts,
-    vector_discrepancy_from_samples,
-)
+from steering.stein.vector_samples import vector_discrepancy_from_samples
+from steering.stein.vectors import hamming_graph, vector_discrepancy, vector_discrepancy_from_counts
 
 __all__ = [
     "Dictionary",
@@ -54,6 +51,7 @@ __all__ = [
     "get_operator",
     "goodness_of_fit",
     "hamming_graph",
+    "independence_test",
     "joint_discrepancy",
     "joint_population",
     "kernel_names",
@@ -67,6 +65,7 @@ __all__ = [
     "register_operator",
     "sparse_rows",
     "stein_kernel",
+    "table_goodness_of_fit",
     "thin",
     "transition_goodness_of_fit",
     "vector_discrepancy",

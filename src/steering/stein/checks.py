@@ -133,6 +133,45 @@ def as_samples(samples: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return np.asarray(np.ravel_multi_index(tuple(y.T.astype(np.int64)), shape), dtype=np.int64)
 
 
+def counts_of(counts: ArrayLike | None, samples: ArrayLike | None, q: ArrayLike | None) -> Any:
+    """Counts as they were given, or those of raw samples: one of the two, and a model q.
+
+    Samples are outcomes, (n,), for a single model, and rows (inputs, then outcome), (n, d), for a table of d axes.
+    """
+    if q is None:
+        raise InvalidDistribution("the model q is missing; give the probabilities of the outcomes.")
+    if (counts is None) == (samples is None):
+        given = "neither" if counts is None else "both"
+        raise InvalidDistribution(f"{given} of counts and samples are given; give one of them.")
+    model = as_floats(q, "q")
+    if samples is None:
+        _refuse_samples(counts, model.shape)
+        return counts
+    index = as_samples(samples, model.shape)
+    return np.bincount(index, minlength=model.size).reshape(model.shape)
+
+
+def _refuse_samples(counts: Any, shape: tuple[int, ...]) -> None:
+    """Raw samples where counts are expected have another shape; say so, since the two are easily confused."""
+    table = np.asarray(counts)
+    if table.dtype.kind not in "iu" or table.ndim not in (1, 2) or not table.size or _broadcast(table.shape, shape):
+        return
+    rows = table[:, None] if table.ndim == 1 else table
+    if rows.shape[1] == len(shape) and rows.min() >= 0 and bool((rows < np.array(shape)).all()):
+        raise InvalidDistribution(
+            f"counts of shape {table.shape} do not fit q of shape {shape} but look like raw samples; if they are, pass"
+            " samples=."
+        )
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_shapes(one, other)
+    except ValueError:
+        return False
+    return True
+
+
 def as_scalar(value: Any, name: str) -> float:
     """One positive finite number."""
     if np.ndim(value) != 0:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from steering.stein.checks import (
     ahead,
     as_counts,
     as_pmf,
+    counts_of,
     enough_samples,
     filled,
     finite,
@@ -80,14 +81,16 @@ def discrepancy(
 
 
 def discrepancy_from_counts(
-    counts: ArrayLike,
-    q: ArrayLike,
+    counts: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
     empty: Literal["error", "nan", "zero"] = "error",
+    *,
+    samples: ArrayLike | None = None,
 ) -> Floats | float:
-    """V- or U-statistic of the samples that the counts summarise.
+    """V- or U-statistic of samples, which are given as such or as counts.
 
     Equal to the double sum over all pairs of samples (V) or all pairs of different ones (U), at O(S) to O(S^2) whatever
     n.
@@ -102,9 +105,14 @@ def discrepancy_from_counts(
         ``"V"`` needs one sample a row, ``"U"`` two.
     empty
         What rows with fewer get: an error for all, NaN, or zero.
+    samples
+        Raw samples instead of counts: outcomes 0, 1, ... of a single q, or rows (inputs, then outcome) of a table.
     """
     op, base = get_operator(operator), get_kernel(kernel)
-    counts, q = as_counts(counts), as_pmf(q, "q")
+    table = counts
+    if samples is not None or counts is None or q is None or np.shape(counts) != np.shape(q):
+        table = counts_of(counts, samples, q)
+    counts, q = as_counts(cast("ArrayLike", table)), as_pmf(cast("ArrayLike", q), "q")
     same_outcomes(counts, q, "counts", "q")
     op.check(q)
     n = np.add.reduce(counts, -1)

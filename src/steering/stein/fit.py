@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from steering import _html
 from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import as_counts, as_generator, as_pmf, as_whole, enough_samples
+from steering.stein.checks import as_counts, as_generator, as_pmf, as_whole, counts_of, enough_samples
 from steering.stein.discrepancy import KernelLike, stein_kernel
 from steering.stein.errors import InvalidDistribution, RareOutcomeWarning
 from steering.stein.joint import model_rows
@@ -80,16 +80,18 @@ class FitTest:
 
 
 def goodness_of_fit(
-    counts: ArrayLike,
-    q: ArrayLike,
+    counts: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
     method: Method = "multinomial",
     draws: int = 999,
     rng: np.random.Generator | int = 0,
+    *,
+    samples: ArrayLike | None = None,
 ) -> FitTest:
-    """Test whether counts of outcomes come from the pmf q.
+    """Test whether samples, or counts of outcomes, come from the pmf q.
 
     Parameters
     ----------
@@ -104,49 +106,53 @@ def goodness_of_fit(
         Number B of replicates.
     rng
         Seed or generator; the default makes the result repeatable.
+    samples
+        Raw samples instead of counts: outcomes 0, 1, ..., in any order.
 
     Warns
     -----
     RareOutcomeWarning
         With ``method="wild"`` and an outcome that is expected fewer than 20 times.
     """
-    table, model = as_counts(counts), as_pmf(q, "q")
+    table, model = as_counts(counts_of(counts, samples, q)), as_pmf(cast("ArrayLike", q), "q")
     if table.ndim != 1 or table.shape != model.shape:
         raise InvalidDistribution(
             f"counts {table.shape} and q {model.shape} must be two vectors of one length; use"
-            " transition_goodness_of_fit for tables."
+            " transition_goodness_of_fit for rows, table_goodness_of_fit for tables."
         )
-    generator = _settings(method, draws, rng)
-    n = _size(table, statistic)
+    generator = fit_settings(method, draws, rng)
+    n = sample_size(table, statistic)
     _warn_if_rare(method, n, model)
     kappa = stein_kernel(model, operator, kernel)
     observed = _forms(table[None, :], kappa, n, statistic)[0]
     replicates = _replicates(table, model, kappa, n, statistic, method, draws, generator)
-    p_value = _p_value(observed, replicates, bool((table[model == 0] > 0).any()))
+    p_value = share_above(observed, replicates, bool((table[model == 0] > 0).any()))
     return FitTest(float(observed), p_value, method, draws, replicates)
 
 
 def transition_goodness_of_fit(
-    counts: ArrayLike,
-    q: ArrayLike,
+    counts: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     method: Method = "multinomial",
     draws: int = 999,
     rng: np.random.Generator | int = 0,
+    *,
+    samples: ArrayLike | None = None,
 ) -> FitTest:
     """Test whether transition counts (..., S) come from the rows of q, given how often each row was visited.
 
-    The statistic is ``sum_x n_x DSD_x / n`` over rows with samples (V-statistics). Options are those of
-    `goodness_of_fit`; a `RareOutcomeWarning` is given with ``method="wild"`` when an outcome of a visited row is
-    expected fewer than 20 times in it.
+    Instead of counts, `samples` may be given: rows (inputs, then outcome). The statistic is ``sum_x n_x DSD_x / n``
+    over rows with samples (V-statistics). Options are those of `goodness_of_fit`; a `RareOutcomeWarning` is given with
+    ``method="wild"`` when an outcome of a visited row is expected fewer than 20 times in it.
     """
-    table = as_counts(counts)
-    model = model_rows(q, table)
+    table = as_counts(counts_of(counts, samples, q))
+    model = model_rows(cast("ArrayLike", q), table)
     op = get_operator(operator)
     op.check(model)
-    generator = _settings(method, draws, rng)
-    total = _size(table, "V")
+    generator = fit_settings(method, draws, rng)
+    total = sample_size(table, "V")
     visits = table.sum(-1)
     _warn_if_rare(method, visits[..., None], model)
     observed, replicates = 0.0, np.zeros(draws)
@@ -157,10 +163,10 @@ def transition_goodness_of_fit(
         kappa = stein_kernel(model[x], op, kernel)
         value = _forms(table[x][None, :], kappa, n, "V")[0]
         drawn = _replicates(table[x], model[x], kappa, n, "V", method, draws, generator)
-        rows[x] = _p_value(value, drawn, bool((table[x][model[x] == 0] > 0).any()))
+        rows[x] = share_above(value, drawn, bool((table[x][model[x] == 0] > 0).any()))
         observed += n / total * float(value)
         replicates += n / total * drawn
-    p_value = _p_value(observed, replicates, bool((table[model == 0] > 0).any()))
+    p_value = share_above(observed, replicates, bool((table[model == 0] > 0).any()))
     return FitTest(observed, p_value, method, draws, replicates, rows, holm(rows))
 
 
@@ -175,14 +181,15 @@ def holm(p_values: Floats) -> Floats:
     return out
 
 
-def _settings(method: str, draws: int, rng: np.random.Generator | int) -> np.random.Generator:
+def fit_settings(method: str, draws: int, rng: np.random.Generator | int) -> np.random.Generator:
+    """Check method and draws; the generator."""
     if method not in ("multinomial", "wild"):
         raise InvalidOption(f"method must be 'multinomial' or 'wild', not '{method}'.")
     as_whole(draws, "draws", 1)
     return as_generator(rng)
 
 
-def _size(counts: Floats, statistic: str) -> float:
+def sample_size(counts: Floats, statistic: str) -> float:
     """Number of samples: enough for the statistic, and so many that the samplers can count to it."""
     n = float(counts.sum())
     enough_samples(n, statistic)
@@ -229,7 +236,8 @@ def _replicates(
     return _forms(e, kappa, n, statistic, counts)
 
 
-def _p_value(observed: float, replicates: Floats, impossible: bool) -> float:
+def share_above(observed: float, replicates: Floats, impossible: bool) -> float:
+    """The p-value: the share of replicates and the observed value that is at least as large."""
     if impossible:
         return 1.0 / (len(replicates) + 1)
     # A replicate with the same counts must tie in spite of rounding.

@@ -19,14 +19,14 @@ for w = 0).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import as_counts, as_floats, as_pmf, enough_samples, finite, first_where
+from steering.stein.checks import as_counts, as_floats, as_pmf, counts_of, enough_samples, finite, first_where
 from steering.stein.discrepancy import KernelLike, warn_if_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import BaseKernel, apply_factors, get_kernel
@@ -37,14 +37,16 @@ InputKernel = str | Sequence[KernelLike]
 
 
 def joint_discrepancy(
-    counts: ArrayLike,
-    q: ArrayLike,
+    counts: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     operator: str | Operator = "barker",
     kernel: KernelLike = "exp-hamming",
     input_kernel: InputKernel = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
+    *,
+    samples: ArrayLike | None = None,
 ) -> float:
-    """Joint conditional discrepancy of all samples in a table of counts.
+    """Joint conditional discrepancy of all samples, given as such or in a table of counts.
 
     Parameters
     ----------
@@ -58,10 +60,12 @@ def joint_discrepancy(
         kernel or Gram matrix for each input axis.
     statistic
         ``"V"`` or ``"U"``.
+    samples
+        Raw samples instead of counts: rows (inputs, then outcome).
     """
     op, base = get_operator(operator), get_kernel(kernel)
-    table = as_counts(counts)
-    model = model_rows(q, table)
+    table = as_counts(counts_of(counts, samples, q))
+    model = model_rows(cast("ArrayLike", q), table)
     op.check(model)
     n = float(table.sum())
     enough_samples(n, statistic)

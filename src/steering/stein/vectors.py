@@ -12,20 +12,15 @@ n_1 ... n_d).
 
 Two ways in: tables p, counts and q with one axis for each coordinate (`vector_discrepancy`,
 `vector_discrepancy_from_counts`), or samples and an unnormalised log pmf for spaces too large to list
-(`vector_discrepancy_from_samples`), where only pairs of distinct samples are visited, in blocks, with
-
-    kappa(x, x') = sum_i l_-i [ f(x_i, x'_i) (1 + r_i(x) r_i(x'))
-                                - r_i(x') f(v^-1 x_i, x'_i) - r_i(x) f(x_i, v^-1 x'_i) ],
-
-f the factor of one coordinate, l_-i the product of the others, r_i(x) = q(v_i x) / q(x). Zero if and only if p = q for
+(`steering.stein.vector_samples`). Zero if and only if p = q for
 q > 0 (all operators), and with zeros in q (``barker``, ``min``, ``gibbs``) when its support is connected by
 single-coordinate moves and every other vector is one such move away from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steering._types import Floats
 from steering.errors import InvalidOption
-from steering.stein.checks import as_counts, as_floats, as_pmf, enough_samples, finite, first_where
+from steering.stein.checks import as_counts, as_floats, as_pmf, counts_of, enough_samples, finite
 from steering.stein.discrepancy import warn_stuck
 from steering.stein.errors import InvalidDistribution
 from steering.stein.kernels import TwoParameter, apply_factors, get_kernel, two_parameter
@@ -54,32 +49,34 @@ def hamming_graph(sizes: Sequence[int]) -> sp.csr_array:
 
 
 def vector_discrepancy(
-    p: ArrayLike, q: ArrayLike, operator: str | Operator = "difference", kernel: str | TwoParameter = "exp-hamming"
+    p: ArrayLike, q: ArrayLike, operator: str | Operator = "barker", kernel: str | TwoParameter = "exp-hamming"
 ) -> float:
     """Population discrepancy of tables p and q, one axis for each coordinate."""
     table, model = _tables(p, q, "p")
     as_pmf(table.ravel(), "p")
     op = _local(operator, model)
     _warn_if_stuck(op, table)
-    value = _form(table, model, op, _factor(kernel, table.ndim))
+    value = _form(table, model, op, vector_factor(kernel, table.ndim))
     return float(finite(value, "the discrepancy", not op.needs_full_support))
 
 
 def vector_discrepancy_from_counts(
-    counts: ArrayLike,
-    q: ArrayLike,
-    operator: str | Operator = "difference",
+    counts: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    operator: str | Operator = "barker",
     kernel: str | TwoParameter = "exp-hamming",
     statistic: Literal["V", "U"] = "V",
+    *,
+    samples: ArrayLike | None = None,
 ) -> float:
-    """V- or U-statistic from a table of counts, one axis for each coordinate.
+    """V- or U-statistic from a table of counts, one axis for each coordinate, or from raw `samples` (n, d).
 
     The U-statistic also needs kappa(x, x) of each cell x with samples: k of them cost as much as k V-statistics.
     """
-    table, model = _tables(as_counts(counts), q, "counts")
+    table, model = _tables(as_counts(counts_of(counts, samples, q)), cast("ArrayLike", q), "counts")
     n = float(table.sum())
     enough_samples(n, statistic)
-    op, factor = _local(operator, model), _factor(kernel, table.ndim)
+    op, factor = _local(operator, model), vector_factor(kernel, table.ndim)
     _warn_if_stuck(op, table)
     total = float(_form(table, model, op, factor))
     if statistic == "V":
@@ -91,39 +88,11 @@ def vector_discrepancy_from_counts(
     return float(finite(value, f"the {statistic}-statistic", not op.needs_full_support))
 
 
-def vector_discrepancy_from_samples(
-    samples: ArrayLike,
-    log_pmf: Callable[[NDArray[np.int64]], ArrayLike],
-    sizes: Sequence[int],
-    kernel: str | TwoParameter = "exp-hamming",
-    statistic: Literal["V", "U"] = "V",
-) -> float:
-    """V- or U-statistic of the ``difference`` operator for samples (n, d) and an unnormalised log pmf.
-
-    Parameters
-    ----------
-    samples
-        Whole numbers, coordinate i from 0 to sizes[i] - 1.
-    log_pmf
-        Takes (m, d) vectors, returns m values of log q up to a constant; finite everywhere it is asked.
-    """
-    points, weight = _distinct(samples, sizes)
-    n = float(weight.sum())
-    enough_samples(n, statistic)
-    d = points.shape[1]
-    factor = _factor(kernel, d)
-    ratio = _ratios(points, log_pmf, sizes)
-    total = 0.0
-    step = max(1, _BLOCK // len(points))
-    for start in range(0, len(points), step):
-        block = slice(start, start + step)
-        kappa = _pairs(points[block], ratio[block], points, ratio, sizes, factor)
-        total += float(weight[block] @ kappa @ weight)
-    finite(total, f"the {statistic}-statistic")
-    if statistic == "V":
-        return total / n**2
-    own = sum(_own_term(factor, d, sizes[i], ratio[:, i]) for i in range(d))
-    return float((total - weight @ np.asarray(own)) / (n * (n - 1.0)))
+def vector_form(p: Floats, q: Floats, operator: str | Operator, kernel: str | TwoParameter) -> Floats:
+    """``w' L w`` of many tables p (B, ...) against one model q (...), checked already but for the operator."""
+    op = _local(operator, q)
+    value: Floats = finite(_form(p, q, op, vector_factor(kernel, q.ndim)), "the discrepancy", not op.needs_full_support)
+    return value
 
 
 def _tables(p: ArrayLike, q: ArrayLike, name: str) -> tuple[Floats, Floats]:
@@ -136,7 +105,8 @@ def _tables(p: ArrayLike, q: ArrayLike, name: str) -> tuple[Floats, Floats]:
     return table, model
 
 
-def _factor(kernel: str | TwoParameter, d: int) -> TwoParameter:
+def vector_factor(kernel: str | TwoParameter, d: int) -> TwoParameter:
+    """The factor of one of d coordinates."""
     return two_parameter(get_kernel(kernel, d), "each coordinate of a vector needs")
 
 
@@ -197,59 +167,4 @@ def _own_terms(cells: NDArray[np.int64], q: Floats, op: Operator, factor: TwoPar
         points = np.zeros((len(part), *q.shape))
         points[(np.arange(len(part)), *part.T)] = 1.0
         out[start : start + step] = _form(points, q, op, factor)
-    return out
-
-
-def _own_term(factor: TwoParameter, d: int, size: int, ratio: Floats) -> Floats:
-    """Share of one coordinate in kappa(x, x)."""
-    same = factor.a + factor.b
-    shifted = same if size == 1 else factor.b
-    return np.asarray(same ** (d - 1) * (same * (1.0 + ratio**2) - 2.0 * ratio * shifted))
-
-
-def _distinct(samples: ArrayLike, sizes: Sequence[int]) -> tuple[NDArray[np.int64], Floats]:
-    x = np.asarray(samples)
-    if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] != len(sizes) or not len(x):
-        raise InvalidDistribution(
-            f"samples must be whole numbers of shape (n, {len(sizes)}), at least one row of them."
-        )
-    bad = (x < 0) | (x >= np.asarray(sizes))
-    if bad.any():
-        raise InvalidDistribution(f"samples{first_where(bad)} is {x[bad][0]}, outside its coordinate; count from 0.")
-    points, weight = np.unique(x.astype(np.int64), axis=0, return_counts=True)
-    return points, weight.astype(float)
-
-
-def _ratios(
-    points: NDArray[np.int64], log_pmf: Callable[[NDArray[np.int64]], ArrayLike], sizes: Sequence[int]
-) -> Floats:
-    """``r_i(x) = q(v_i x) / q(x)`` for every point and coordinate."""
-    here = np.asarray(log_pmf(points), float)
-    logs = np.empty(points.shape)
-    for i, n in enumerate(sizes):
-        ahead = points.copy()
-        ahead[:, i] = (ahead[:, i] + 1) % n
-        with np.errstate(invalid="ignore"):  # infinities are refused below
-            logs[:, i] = np.asarray(log_pmf(ahead), float) - here
-    if not np.isfinite(logs).all():
-        raise InvalidDistribution("log_pmf is not finite at a sample or next to one; this operator needs q > 0.")
-    with np.errstate(over="ignore"):
-        return np.exp(logs)
-
-
-def _pairs(
-    x: NDArray[np.int64], rx: Floats, y: NDArray[np.int64], ry: Floats, sizes: Sequence[int], factor: TwoParameter
-) -> Floats:
-    same = [factor.b + factor.a * (x[:, None, i] == y[None, :, i]) for i in range(len(sizes))]
-    before: list[Floats] = [np.ones((len(x), len(y)))]
-    for f in same[:-1]:
-        before.append(before[-1] * f)
-    out, after = np.zeros((len(x), len(y))), np.ones((len(x), len(y)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for i in range(len(sizes) - 1, -1, -1):
-            back = factor.b + factor.a * ((x[:, None, i] - 1) % sizes[i] == y[None, :, i])
-            forth = factor.b + factor.a * (x[:, None, i] == (y[None, :, i] - 1) % sizes[i])
-            a, b = rx[:, None, i], ry[None, :, i]
-            out += before[i] * after * (same[i] * (1.0 + a * b) - b * back - a * forth)
-            after = after * same[i]
     return out

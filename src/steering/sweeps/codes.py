@@ -21,8 +21,9 @@ from steering.agents.registry import AGENTS, find_agent
 from steering.envs.entries import ENTRIES, find_entry
 from steering.errors import InvalidOption, SteeringError
 from steering.sweeps.cells import Group, Plan
-from steering.sweeps.store.directory import UNREADABLE, Store
+from steering.sweeps.store.directory import Store
 from steering.sweeps.store.plans import KINDS, canonical, code_text, codes_of, codes_of_plan, is_older, name_of
+from steering.sweeps.store.shard_files import UNREADABLE
 
 CODE = "code"
 Expected = tuple[tuple[str, str, str], ...]

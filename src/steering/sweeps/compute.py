@@ -25,6 +25,7 @@ from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.errors import SteeringError
 from steering.runs.runner import BYTES_PER_STEP, Runs, run
+from steering.runs.visits import most_visits
 from steering.sweeps.cells import Group, content_of
 from steering.sweeps.store import schema
 
@@ -169,7 +170,8 @@ class _Batch:
         self.starting(index)
         began = time.perf_counter()
         environment = _environment(config["environment"], config.get("content"), str(config.get("code")))
-        each = BYTES_PER_STEP * config["steps"] + 8 * record["windows"] * environment.n_states * environment.n_actions
+        pairs = environment.n_states * environment.n_actions
+        each = BYTES_PER_STEP * config["steps"] + 8 * most_visits(config["steps"], record["windows"], pairs)
         runs = Runs(
             environment,
             make_agent(config["agent"]),
@@ -208,6 +210,11 @@ def _environment(text: str, content: str | None, code: str) -> Environment:
             "every machine."
         )
     return environment
+
+
+def forget_environments() -> None:
+    """Make every environment anew when it is needed next."""
+    _environment.cache_clear()
 
 
 def failure_of(index: int, error: BaseException) -> Failure:

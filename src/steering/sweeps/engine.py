@@ -21,15 +21,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steering._modules import folders_of, import_all, importing
+from steering._modules import import_all, importing
+from steering._progress import notebook_bar
 from steering._version import __version__
 from steering.errors import DiskFull, InvalidOption, SteeringError
 from steering.sweeps.batches import Sizes
 from steering.sweeps.cells import Group, Part, Plan
-from steering.sweeps.codes import Older, expected_codes, modules_for, sources_of
-from steering.sweeps.compute import Failure, Outcome, pack_batch, warm_list
-from steering.sweeps.executors import Executor, Limits, Setup, check_choice, make_executor
+from steering.sweeps.codes import Older, modules_for
+from steering.sweeps.compute import Failure, Outcome, pack_batch
+from steering.sweeps.executors import Executor, Limits, check_choice, make_executor, make_setup
 from steering.sweeps.journal import Journal
+from steering.sweeps.sharing import Others, at_work, from_another_place
 from steering.sweeps.store.directory import Store
 from steering.sweeps.sweep_file import Sweep, read_sweep, saved
 
@@ -53,6 +55,10 @@ class Report:
     retried: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     set_aside: list[tuple[str, str]] = field(default_factory=list)
+    others: int = 0
+    """Other processes that were at work on the directory at the start."""
+    by_others: int = 0
+    """Cells that other processes finished while this one worked, so that it left them out."""
     versions: list[str] = field(default_factory=list)
     """Other versions of the package that computed cells which are already in the directory."""
     anew: list[str] = field(default_factory=list)
@@ -74,6 +80,12 @@ class Report:
     def complete(self) -> bool:
         """Whether every cell is done."""
         return self.done == self.cells
+
+
+def _in_notebook() -> Watcher | None:
+    """What shows the progress of a sweep in a notebook."""
+    bar = notebook_bar("cells")
+    return None if bar is None else lambda report: bar(report.done + len(report.failed), report.cells)
 
 
 class VersionWarning(UserWarning):
@@ -122,7 +134,7 @@ def sweep(
         Modules that every worker imports first, for example one that registers your Gymnasium environments. Those in
         which agents and environments of the sweep were registered are imported anyway.
     watch
-        Called with the report after every event.
+        Called with the report after every event; unless it is given, a notebook shows a bar.
 
     Examples
     --------
@@ -146,14 +158,12 @@ def sweep(
     store = Store(out, create=True)
     store.tidy()
     store.write_sweep(saved(wanted, modules))
-    run = _Run(wanted.plan, store, retries, watch)
+    run = _Run(wanted.plan, store, retries, watch or _in_notebook())
     try:
         run.find_pending(part, retry_failed)
         if run.pending:
             groups = [wanted.plan.groups[number] for number in run.pending_groups()]
-            sources = sources_of(modules)
-            setup = Setup(modules, warm_list(groups), folders_of(modules), expected_codes(groups), sources)
-            executor = make_executor(workers, scheduler, limits, setup)
+            executor = make_executor(workers, scheduler, limits, make_setup(groups, modules))
             try:
                 run.all(executor, began)
             finally:
@@ -186,6 +196,11 @@ class _Run:
         self.attempts: dict[int, int] = {}
         self.ticket = 0
         self.written: list[str] = []
+        self.others = Others(store)
+        self.mine: set[bytes] = set()
+        """Keys of all cells to run; filled when another process is seen to store something."""
+        self.theirs: set[bytes] = set()
+        """Those that other processes have finished."""
 
     def find_pending(self, part: Part, retry_failed: bool) -> None:
         """List the cells to run: those of the part that are neither in a whole shard nor in quarantine."""
@@ -220,7 +235,8 @@ class _Run:
             if key in failures:
                 forget.append(key)
         self.store.forget_failures(forget)
-        self.pending = pending
+        self.report.others = at_work(self.store.directory / "journal", self.journal.path)
+        self.pending = from_another_place(pending) if self.report.others else pending
         if pending and self.report.versions:
             self._warn_of_versions()
         if pending:
@@ -263,6 +279,7 @@ class _Run:
             self._fill()
             for cells, outcome in outcomes:
                 self._keep(cells, outcome)
+            self._share()
             self._fill()
             report.seconds = time.monotonic() - began
             self.watch(report)
@@ -306,9 +323,27 @@ class _Run:
             self.executor.submit(self.ticket, pack_batch(self.plan.pieces(cells), hold), len(cells))
 
     def _fresh(self) -> list[int]:
-        start = self.next
-        self.next = self.sizes.end_of_batch(self.pending, start, self.executor.workers)
-        return self.pending[start : self.next]
+        while self.next < len(self.pending):
+            start = self.next
+            self.next = self.sizes.end_of_batch(self.pending, start, self.executor.workers)
+            cells = self.pending[start : self.next]
+            if not self.theirs:
+                return cells
+            left = [cell for cell in cells if self.plan.key(cell) not in self.theirs]
+            self.report.by_others += len(cells) - len(left)
+            self.report.done += len(cells) - len(left)
+            if left:
+                return left
+        return []
+
+    def _share(self) -> None:
+        """Leave out what other processes have finished in the meantime; see `sharing`."""
+        new = self.others.look()
+        if new and not self.mine:
+            self.mine = {self.plan.key(cell) for cell in self.pending}
+        if new := new & self.mine:  # and not another part of the sweep, or another sweep
+            self.theirs |= new
+            self.pending[self.next :] = from_another_place(self.pending[self.next :])
 
     def _put_back(self, cells: list[int]) -> None:
         """Cells that did not get their chance are the next ones; there is room in the part that was handed out."""
@@ -337,7 +372,9 @@ class _Run:
             self._failed(cells[failure.index], failure)
 
     def _store(self, outcome: Outcome) -> None:
-        self.written += [self.store.write(content, rows).name for rows, content in outcome.shards]
+        for rows, content in outcome.shards:
+            self.written.append(self.store.write(content, rows).name)
+            self.others.not_theirs(self.written[-1])
         if len(self.written) >= MERGE_EVERY:
             # Only what this process wrote: others on the same directory may be doing the same.
             self.store.merge(self.written)

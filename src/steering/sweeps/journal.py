@@ -22,6 +22,8 @@ from steering.sweeps.store.places import writing
 
 MAX_BYTES = 256 << 20
 RECENT_SECONDS = 300.0
+LAST_BYTES = 64 << 10
+"""Longest last line of a journal that is read."""
 
 
 class Journal:
@@ -30,7 +32,7 @@ class Journal:
     def __init__(self, store: Store) -> None:
         self._directory = store.directory
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        host = "".join(c for c in socket.gethostname() if c.isalnum())[:32]
+        host = host_name(socket.gethostname())
         self.path = store.directory / "journal" / f"{stamp}-{host}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
         with writing(self._directory):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
@@ -47,6 +49,24 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+
+def host_name(text: str) -> str:
+    """Name of a host as it stands in the name of a journal."""
+    return "".join(c for c in text if c.isalnum())[:32]
+
+
+def last_event(path: Path) -> str | None:
+    """Name of the last event of a journal; None where there is none, or no journal."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - LAST_BYTES, 0))
+            event = json.loads(file.read().splitlines()[-1])
+    except (OSError, ValueError, IndexError, RecursionError):
+        return None
+    return str(event.get("event")) if isinstance(event, dict) else None
 
 
 def read_events(directory: Path) -> list[dict[str, Any]]:
@@ -71,19 +91,25 @@ def read_events(directory: Path) -> list[dict[str, Any]]:
 
 
 def recent_rate(events: list[dict[str, Any]], now: float) -> float | None:
-    """Cells finished per second over the last five minutes by processes that have not ended; None when none works."""
+    """Cells finished per second over the last five minutes by processes that have not ended; None when none works.
+
+    A machine whose clock is ahead of ours is taken to have written its last event now.
+    """
     ended = {event["journal"] for event in events if event["event"] == "end"}
+    ahead: dict[str, float] = {}
+    for event in events:
+        ahead[event["journal"]] = max(ahead.get(event["journal"], 0.0), event["time"] - now)
     recent = [
-        event
+        {**event, "time": event["time"] - ahead[event["journal"]]}
         for event in events
         if event["journal"] not in ended
         and event["event"] in ("start", "batch")
-        and event["time"] > now - RECENT_SECONDS
+        and event["time"] - ahead[event["journal"]] > now - RECENT_SECONDS
     ]
     cells = sum(int(event["cells"]) for event in recent if event["event"] == "batch" and _whole(event.get("cells")))
     if not cells:
         return None
-    return cells / max(now - float(recent[0]["time"]), 1e-3)
+    return cells / max(now - min(float(event["time"]) for event in recent), 1e-3)
 
 
 def _is_time(value: Any) -> bool:

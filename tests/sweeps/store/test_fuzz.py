@@ -1,12 +1,15 @@
 """Hostile input: mutated shards with a matching name and checksum, and mutated sweep files.
 
 Whatever the bytes are, the answer is a table, a listed problem or a `SteeringError`; never another exception, never a
-hang. Mutations are seeded, so a failure can be seen again. The quick suite tries 2,000 inputs, the slow one 13,000.
+hang, never more than a gigabyte: the process may not have more, and no file may be said to need it. Mutations are
+seeded, so a failure can be seen again. The quick suite tries 2,000 inputs, the slow one 13,000.
 """
 
+import resource
 import time
 import warnings
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +23,28 @@ from steering.sweeps.store.load import TABLES
 from steering.sweeps.sweep_file import parse_toml
 
 SLOWEST = 20.0
+MOST = 1 << 30
+"""Memory that reading may take."""
+
+
+@pytest.fixture(autouse=True)
+def _a_gigabyte():
+    """Allocations beyond it fail; and what was really used at the most is looked at afterwards."""
+    usual = resource.getrlimit(resource.RLIMIT_DATA)
+    before = status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # forget the highest use until now
+    resource.setrlimit(resource.RLIMIT_DATA, (status("VmData") + MOST, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, usual)
+    assert status("VmHWM") - before < MOST
+
+
+def status(name):
+    """Memory of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:"))
 
 
 def rich_shard():
@@ -85,6 +110,7 @@ def fuzz_shards(directory, start, count):
         # Tables share their first columns, so a few of them, chosen by the mutation, are enough for one file.
         results = read_tables(store, ["finals", *rng.choice(TABLES[1:], 2, replace=False)])
         assert time.monotonic() - began < SLOWEST, f"mutation {number}"
+        assert not any("memory" in reason for _, reason in found.problems), f"mutation {number}"
         assert key(100) in found.keys  # the good neighbour is never lost
         assert 100 in set(results.finals["seed"])
         survived += len(found.keys) > 1

@@ -214,11 +214,11 @@ def test_a_shard_that_cannot_be_read_now_is_not_moved_away(tmp_path, monkeypatch
 def test_a_shard_of_a_newer_schema_is_not_moved_away(tmp_path, monkeypatch):
     store, keys = fill(tmp_path, 4, 1)
     with monkeypatch.context() as patch:
-        patch.setitem(schema.METADATA, b"steering_schema", b"3")
+        patch.setitem(schema.METADATA, b"steering_schema", b"4")
         content, _ = shard([99])
     store.write(content, 1)
     wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 30, "seeds": 3}
-    with pytest.raises(StoreError, match=r"schema version b'3'"):
+    with pytest.raises(StoreError, match=r"schema version b'4'"):
         steering.sweep(wanted, tmp_path, workers=0)
     assert len(list(store.shards.iterdir())) == 2
     with pytest.warns(ProblemWarning) as caught:
@@ -226,14 +226,27 @@ def test_a_shard_of_a_newer_schema_is_not_moved_away(tmp_path, monkeypatch):
     assert "Start the sweep again" not in str(caught[0].message)
 
 
-def old_shard(cells):
-    """A shard as version 1 of the schema wrote it: without the column that scores need."""
+def old_shard(cells, version=1):
+    """A shard as an older version of the schema wrote it: without the columns that came later."""
     content, keys = shard(cells)
-    rows = schema.read_rows(content).drop_columns(["random_gap"])
+    rows = schema.read_rows(content)
+    rows = rows.drop_columns([name for name, since in schema.ADDED.items() if since > version])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "SCHEMA", rows.schema)
-        patch.setitem(schema.METADATA, b"steering_schema", b"1")
+        patch.setitem(schema.METADATA, b"steering_schema", str(version).encode())
         return schema.to_bytes(rows), keys
+
+
+def test_shards_of_the_second_schema_are_read_with_their_visits(tmp_path):
+    """They keep all visits, without places; beside new ones of other cells they make one table, and no conflict."""
+    store, _ = fill(tmp_path, 4, 1)
+    for content, count in ((old_shard([10, 11], 2)[0], 2), (old_shard([0], 2)[0], 1)):
+        store.write(content, count)
+    results = steering.load(tmp_path)
+    totals = results.visits.groupby("seed")["visits"].sum()
+    assert totals.tolist() == [20] * 6
+    assert not results.conflicts
+    assert not results.problems
 
 
 def test_shards_of_the_first_schema_are_read_without_a_score(tmp_path):

@@ -296,10 +296,23 @@
       playsYou = true;
       const keys = Array.from({ length: world.actions }, (_, a) => `${keyOf(a)} ${world.actionName(a)}`).join(", ");
       $("be-keys").textContent = `Your keys: ${keys}. Escape gives the keys back.`;
+      $("maps").lastChild.append(actionButtons());
       go(0);
       fit();
       maps.at(-1).canvas.scrollIntoView({ block: "center" });
     } catch (error) { say(error.message); }
+  }
+
+  /* A phone has no keys: every action is a button, too. */
+  function actionButtons() {
+    const bar = Lab.text("div", undefined, "row");
+    for (let a = 0; a < world.actions; a++) {
+      const button = Lab.text("button", `${keyOf(a)} ${world.actionName(a)}`, "act");
+      button.type = "button";
+      button.addEventListener("click", () => act(a));
+      bar.append(button);
+    }
+    return bar;
   }
 
   async function act(a) {

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "gymnasium")
 
 WORDS = {
-    "default": "ours: the sound operator, learned priors (concentration; noise and common mean of rewards), planned in "
-    "the model of the data",
     "sound": "the paper with an operator that vanishes when it should, planned in the posterior mean",
     "literal": "the paper as it reads: difference operator, one sampled model, its selection feeds the posterior",
 }
@@ -37,7 +35,14 @@ def size_words(scale: Scale) -> str:
 
 def variants_rows() -> list[tuple[str, str]]:
     """The three STEERINGs: name in the claims, and the agent with what it is."""
-    return [(variant, f"{agent} ({looks.label(agent)}): {WORDS[variant]}") for variant, agent in VARIANTS.items()]
+    words = {**WORDS, "default": f"ours; unlike the paper made sound it has {differences('default', 'sound')}"}
+    return [(variant, f"{agent} ({looks.label(agent)}): {words[variant]}") for variant, agent in VARIANTS.items()]
+
+
+def differences(one: str, other: str) -> str:
+    """Options of one STEERING that another has otherwise."""
+    own, theirs = (dataclasses.asdict(make_agent(VARIANTS[name]).options) for name in (one, other))
+    return ", ".join(f"{name}={own[name]}" for name in own if own[name] != theirs[name] and name != "preset")
 
 
 def settings_rows(result: Reproduction) -> list[tuple[str, str]]:

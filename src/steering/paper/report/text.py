@@ -1,4 +1,4 @@
-"""The report as text: the table of claims, the five-line summary, Markdown."""
+"""The report as text: the table of claims, the summary, Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from steering.paper.report.answer import NAMES, QUESTIONS, cards, headline, sentences
 from steering.paper.report.settings import settings_rows, size_words, variants_rows
 from steering.paper.rule import Claim, Verdict
-from steering.paper.scale import Scale
 
 if TYPE_CHECKING:
     from steering.paper.run import Reproduction
 
-MAX_NAMES = 12
 COLUMNS = ["claim", "where", "test", "condition", "effect", "verdict", "reason"]
 
 RULE = (
@@ -24,9 +23,10 @@ RULE = (
     "comes closest to failing. A "
     "claim holds when the effect of the literal paper passes (or the only effect, where STEERING is not in the claim); "
     "it holds with the sound operator when that of the paper made sound passes instead; it holds for our default only "
-    "when neither does but our default passes, which differs from the paper in more than the operator; it is not "
-    "testable when there is no test, or when none passes and one effect is undecided with this many seeds or missing; "
-    "it does not hold when all fail. Nothing is corrected for the number of claims: of the effects that sit exactly at "
+    "when neither does but our default passes, which differs from the paper in more than the operator; it is "
+    "undecided with this many seeds when none passes and one effect is undecided, not testable when there is no test "
+    "or an effect is missing, and it does not hold when all fail. Nothing is corrected for the number of claims: of "
+    "the effects that sit exactly at "
     "their threshold one in forty would pass by chance, so a single narrow pass among so many says little. Controls "
     "are questions of ours, with the same rule; they are listed and not counted."
 )
@@ -65,35 +65,62 @@ def counts(claims: Sequence[Claim]) -> dict[Verdict, list[Claim]]:
     return {verdict: [claim for claim in own if claim.verdict == verdict] for verdict in Verdict}
 
 
-def summary_lines(claims: Sequence[Claim], scale: Scale) -> list[str]:
-    """Five lines: all claims and those that are not testable, then each other verdict with the claims that got it."""
+def summary_lines(result: Reproduction) -> list[str]:
+    """The answer in sentences, then how the claims about STEERING and those about other algorithms were judged."""
+    said = [" ".join(parts) for parts in sentences(result)]
+    about = {
+        f"claims about STEERING ({size_words(result.scale)})": [claim for claim in result.claims if claim.ours],
+        "claims about other algorithms": [claim for claim in result.claims if not claim.ours],
+    }
+    return [*said, *(_counted(name, part) for name, part in about.items())]
+
+
+def _counted(name: str, claims: Sequence[Claim]) -> str:
     by_verdict = counts(claims)
     total = sum(len(part) for part in by_verdict.values())
-    unsettled = _named(Verdict.NOT_TESTABLE, by_verdict.pop(Verdict.NOT_TESTABLE))
-    apart = f"; controls, not counted: {len(claims) - total}" if len(claims) > total else ""
-    first = f"{total} claims ({size_words(scale)}); {unsettled}{apart}"
-    return [first, *(_named(verdict, part) for verdict, part in by_verdict.items())]
-
-
-def _named(verdict: Verdict, part: Sequence[Claim]) -> str:
-    names = ", ".join(claim.name for claim in part[:MAX_NAMES])
-    more = f", and {len(part) - MAX_NAMES} more" if len(part) > MAX_NAMES else ""
-    return f"{verdict}: {len(part)}" + (f" ({names}{more})" if part else "")
+    shown = ", ".join(f"{verdict} {len(part)}" for verdict, part in by_verdict.items() if part)
+    return f"{total} {name}" + (f": {shown}" if shown else "")
 
 
 def markdown(result: Reproduction) -> str:
-    """The whole report as Markdown; figures are linked."""
-    parts = ["# The paper, reproduced\n", "\n".join(f"- {line}" for line in result.summary()), "", RULE, ""]
+    """The whole report as Markdown, in the order of the page; figures are linked."""
+    parts = ["# STEERING, reproduced\n", *(f"- **{verdict}** {rest}" for verdict, rest in sentences(result)), ""]
+    if headline(result):
+        parts.append("![Regret on DeepSea 15, like for like](figures/headline.png)\n")
+    columns = ["question", "verdict", *NAMES.values()]
+    parts += [markdown_table(columns, card_rows(result)), "", f"*{size_words(result.scale)}*\n"]
     parts += ["Three STEERINGs:\n", *[f"- **{name}**: {text}" for name, text in variants_rows()], ""]
-    shown = claims_table(result.claims)[COLUMNS]
-    parts += ["## Claims\n", markdown_table(COLUMNS, shown.to_numpy().tolist()), ""]
     for part in result.chapters:
         chapter = part.chapter
-        parts += [f"## {chapter.title}\n", f"*{chapter.paper}.* {chapter.text}\n"]
-        for path in part.figures:
-            parts.append(f"![{chapter.title}](figures/{path.name})\n")
+        parts += [f"## {chapter.paper} · {chapter.title}\n", f"{chapter.text}\n"]
+        parts += [f"![{chapter.title}](figures/{path.name})\n" for path in part.figures]
+        parts += [f"- **{claim.verdict}**: {claim.claim}" for claim in part.claims]
+        parts += [""] * bool(part.claims)
+    parts += ["## All claims\n", RULE, ""]
+    for title, claims in kinds(result.claims).items():
+        rows = claims_table(claims)[COLUMNS].to_numpy().tolist()
+        parts += [f"### {title}\n", markdown_table(COLUMNS, rows), ""]
     parts += ["## Settings\n", *[f"- {name}: {text}" for name, text in settings_rows(result)], ""]
     return "\n".join(parts)
+
+
+def card_rows(result: Reproduction) -> list[list[str]]:
+    """The cards as rows: question, verdict, how each STEERING did."""
+    rows = []
+    for card in cards(result):
+        did = [text for name, text in card.rows if name in NAMES.values()]
+        rows.append([f"{card.topic}: {QUESTIONS[card.topic]}", card.verdict, *did])
+    return rows
+
+
+def kinds(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
+    """Claims by what they are about, those there are."""
+    found = {
+        "Claims about STEERING": [claim for claim in claims if claim.ours and not claim.control],
+        "Claims about other algorithms": [claim for claim in claims if not claim.ours and not claim.control],
+        "Controls: questions of ours, not counted": [claim for claim in claims if claim.control],
+    }
+    return {title: part for title, part in found.items() if part}
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -3,6 +3,6 @@
 All of them are one small interface, `Executor`, and give the same results.
 """
 
-from steering.sweeps.executors.base import Executor, Limits, Setup, check_choice, make_executor
+from steering.sweeps.executors.base import Executor, Limits, Setup, check_choice, make_executor, make_setup
 
-__all__ = ["Executor", "Limits", "Setup", "check_choice", "make_executor"]
+__all__ = ["Executor", "Limits", "Setup", "check_choice", "make_executor", "make_setup"]

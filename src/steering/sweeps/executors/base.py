@@ -8,9 +8,11 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from steering._modules import folders_of
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.sweeps import compute
-from steering.sweeps.codes import Expected, prepare
+from steering.sweeps.cells import Group
+from steering.sweeps.codes import Expected, expected_codes, prepare, sources_of
 from steering.sweeps.compute import Outcome
 
 MAX_MEGABYTES = 1 << 30
@@ -87,6 +89,11 @@ class Setup:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def make_setup(groups: list[Group], modules: tuple[str, ...]) -> Setup:
+    """What workers do before they run cells of these groups, with these modules imported."""
+    return Setup(modules, compute.warm_list(groups), folders_of(modules), expected_codes(groups), sources_of(modules))
 
 
 class Executor(Protocol):

@@ -135,7 +135,7 @@ def _start_cluster(workers: int | None) -> tuple[Any, Any]:
         cluster.scheduler.http_server.stop()
     if heard:
         cluster.close()
-        raise KeyboardInterrupt
+        signal.raise_signal(heard[0])  # for whoever listens when no cluster is being started
     return cluster, security
 
 

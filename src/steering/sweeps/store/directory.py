@@ -24,7 +24,7 @@ import json
 import os
 import re
 import secrets
-import time
+import tempfile
 import zlib
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -35,11 +35,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from steering._files import TEMPORARY_PREFIX, write_atomically
-from steering.errors import SteeringError, Unreachable
+from steering._files import TEMPORARY_PREFIX, make_folder, write_atomically
+from steering.errors import Unreachable
 from steering.sweeps.store import lists, schema
 from steering.sweeps.store.places import StoreError, names_in, read_json, without_controls, writing
-from steering.sweeps.store.shard_files import NAME, different, digests_of, read_shard
+from steering.sweeps.store.shard_files import (
+    NAME,
+    UNREADABLE,
+    Foreign,
+    Unreadable,
+    counted,
+    different,
+    digests_of,
+    keys_of,
+    read_shard,
+    reason_of,
+)
 
 FOLDERS = ("shards", "failed", "journal", "set-aside")
 STALE_SECONDS = 3600
@@ -57,18 +68,6 @@ MANY_SMALL = 64
 
 
 Pieces = Iterable[pa.Table]
-UNREADABLE = (SteeringError, OSError, MemoryError)
-"""What reading a file may raise; `reason_of` says it."""
-
-
-class Unreadable(str):
-    """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
-
-
-class Foreign(Unreadable):
-    """The same of a file that another version of the package wrote: waiting does not help."""
-
-
 Key = bytes
 """Key of a cell; `Scan` has a field of the other name."""
 
@@ -99,9 +98,8 @@ class Store:
         self.directory = Path(directory)
         if create:
             with writing(self.directory):
-                self.directory.mkdir(parents=True, exist_ok=True)
                 for name in FOLDERS:
-                    (self.directory / name).mkdir(exist_ok=True)
+                    make_folder(self.directory / name)
         if not (self.directory / "shards").is_dir():
             raise StoreError(f"{self.directory} is not a results directory: it has no folder 'shards'.")
         for name in FOLDERS:
@@ -154,14 +152,18 @@ class Store:
     def _load(self, name: str, columns: Sequence[str] | None, path: Path | None = None) -> Pieces | str | None:
         """Rows, or the reason why there are none; nothing when the file was merged into another in the meantime."""
         try:
-            content, rows = read_shard(path or self.shards / name, name)
-            pieces = _counted(schema.read_pieces(content, columns), rows)
+            pieces = iter(self.rows(name, columns, path))
             first = list(itertools.islice(pieces, 2))
         except FileNotFoundError:
             return None
         except UNREADABLE as error:
             return reason_of(error)
         return first if len(first) == 1 else itertools.chain(first, pieces)
+
+    def rows(self, name: str, columns: Sequence[str] | None, path: Path | None = None) -> Pieces:
+        """Rows of one shard, some columns of them; `UNREADABLE` errors where it is none, or gone."""
+        content, rows = read_shard(path or self.shards / name, name)
+        return counted(schema.read_pieces(content, columns), rows)
 
     def scan(self) -> Scan:
         """Keys of all finished cells; every shard's checksum is verified."""
@@ -248,12 +250,17 @@ class Store:
         return back
 
     def tidy(self) -> None:
-        """Remove what killed writers left unfinished, an hour later, when none can still be writing it."""
+        """Remove what killed writers left unfinished, an hour later, when none can still be writing it.
+
+        The hour is one of the disk's clock: that of this machine may be wrong, and others may be writing.
+        """
+        with writing(self.directory), tempfile.TemporaryFile(dir=self.directory, prefix=TEMPORARY_PREFIX) as file:
+            now = os.fstat(file.fileno()).st_mtime
         for folder in (self.directory, *(self.directory / name for name in FOLDERS)):
             for name in os.listdir(folder):
                 path = folder / name
                 try:
-                    if name.startswith(TEMPORARY_PREFIX) and time.time() - path.lstat().st_mtime > STALE_SECONDS:
+                    if name.startswith(TEMPORARY_PREFIX) and now - path.lstat().st_mtime > STALE_SECONDS:
                         path.unlink()
                 except (FileNotFoundError, IsADirectoryError, PermissionError):
                     continue  # gone, or a folder that somebody else left: it is not in the way
@@ -304,20 +311,26 @@ class Store:
             return self._merge_parts([parts[i] for i in good], [tables[i] for i in good])
         rows = rows.take(pa.array([first[key] for key in sorted(first)]))
         merged = [self.write(content, count) for count, content in schema.to_shards(rows.combine_chunks())]
-        self._check_merged(merged, sorted(first))
+        if not self._check_merged(merged, sorted(first)):
+            return 0
         for name in parts:
             (self.shards / name).unlink(missing_ok=True)
         return len(parts) - len(merged)
 
-    def _check_merged(self, merged: list[Path], keys: list[bytes]) -> None:
-        """Read merged shards whole, from the disk; where they do not hold these cells they go, and their parts stay."""
+    def _check_merged(self, merged: list[Path], keys: list[bytes]) -> bool:
+        """Read merged shards whole, from the disk; where they do not hold these cells they go, and their parts stay.
+
+        False where another process has merged them on: then the parts stay as well.
+        """
         try:
             found = []
             for path in merged:
                 content, rows = read_shard(path, path.name, from_disk=True)
-                found += [key for table in _counted(schema.read_pieces(content), rows) for key in keys_of(table)]
+                found += [key for table in counted(schema.read_pieces(content), rows) for key in keys_of(table)]
             if found != keys:
                 raise schema.BadShard("it does not hold the cells of its parts")
+        except FileNotFoundError:
+            return False
         except UNREADABLE as error:
             for path in merged:
                 path.unlink(missing_ok=True)
@@ -325,6 +338,7 @@ class Store:
                 f"{self.directory}: a merged shard was written, but {reason_of(error)}; it was removed, and all "
                 "finished cells are kept in their parts. See to the disk and start the same command again."
             ) from None
+        return True
 
     # Failures and the sweep
 
@@ -362,34 +376,7 @@ class Store:
         return value
 
 
-def reason_of(error: BaseException) -> str:
-    """Why a file is not read, from the error of reading it."""
-    if isinstance(error, schema.OtherSchema):
-        return Foreign(error)
-    if isinstance(error, SteeringError):
-        return str(error)
-    return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
-
-
-def _counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same tables; it is an error when they have another number of rows."""
-    found = 0
-    for piece in pieces:
-        found += piece.num_rows
-        yield piece
-    if found != rows:
-        raise schema.BadShard(f"it has {found} rows, its name says {rows}")
-
-
 def _claiming(rows: pa.Table) -> pa.Table:
     """Keys and versions of rows that are what their configuration says."""
     lists.check_claims(rows)
     return rows.select(["key", "version"])
-
-
-def keys_of(rows: pa.Table) -> list[bytes]:
-    """Keys of rows as bytes."""
-    keys: list[bytes] = rows.column("key").to_pylist()
-    if any(key is None for key in keys):
-        raise schema.BadShard("a row has no key")
-    return keys

@@ -27,16 +27,22 @@ def most_values(rows: pa.Table) -> int:
 
 
 def without_zeros(rows: pa.Table) -> pa.Table:
-    """Visits other than zero, and the place of each among all visits of its cell: few are, in a large environment."""
-    counts = values_of(rows, "visits")
-    ends = np.cumsum(lengths_of(rows, "visits"))
+    """Visits other than zero with the place of each among all visits of its cell, whichever way they were stored."""
+    counts, lengths = values_of(rows, "visits"), lengths_of(rows, "visits")
+    ends, stored = np.cumsum(lengths), lengths_of(rows, "visit_place") > 0
     kept = np.flatnonzero(counts)
     offsets = pa.array(np.concatenate([[0], np.searchsorted(kept, ends)]), pa.int32())
-    within = kept - np.repeat(ends - lengths_of(rows, "visits"), np.diff(offsets))
-    rows = rows.set_column(
-        rows.column_names.index("visits"), "visits", pa.ListArray.from_arrays(offsets, pa.array(counts[kept]))
-    )
-    return rows.append_column("visit_place", pa.ListArray.from_arrays(offsets, pa.array(within, pa.int32())))
+    made = np.diff(offsets)
+    within = kept - np.repeat(ends - lengths, made)
+    if stored.any():
+        given = np.repeat(stored, made)
+        every = np.zeros(counts.size, dtype=np.int64)
+        every[np.repeat(stored, lengths)] = values_of(rows, "visit_place")
+        within[given] = every[kept[given]]
+    for name, values in (("visits", counts[kept]), ("visit_place", within.astype(np.int32))):
+        column = pa.ListArray.from_arrays(offsets, pa.array(values))
+        rows = rows.set_column(rows.column_names.index(name), name, column)
+    return rows
 
 
 def check_nulls(rows: pa.Table) -> None:
@@ -103,13 +109,17 @@ def check_shapes(rows: pa.Table, name: str) -> Ints:
 
 
 def check_visits(rows: pa.Table) -> None:
-    """Refuse visits that do not have their shape or their windows."""
+    """Refuse visits that do not have their shape, their places in it or their windows."""
     shapes = check_shapes(rows, "visit_shape")
     edges = lengths_of(rows, "window_edges")
-    if np.any(shapes.prod(axis=1) != lengths_of(rows, "visits")) or np.any((edges != shapes[:, 0] + 1) & (edges > 0)):
+    size, made, placed = shapes.prod(axis=1), lengths_of(rows, "visits"), lengths_of(rows, "visit_place")
+    if np.any(made != np.where(placed > 0, placed, size)) or np.any((edges != shapes[:, 0] + 1) & (edges > 0)):
         raise BadShard("its visits do not fit their shape")
     if np.any((edges == 0) & (shapes[:, 0] > 0)):
         raise BadShard("its visits have no windows")
+    places, owner = values_of(rows, "visit_place"), np.repeat(np.arange(len(placed)), placed)
+    if np.any((places < 0) | (places >= size[owner])) or np.any((np.diff(places) <= 0) & (np.diff(owner) == 0)):
+        raise BadShard("its visits have impossible places")
 
 
 def check_stacked(rows: pa.Table, step: str, shape: str, values: str) -> None:

@@ -28,10 +28,11 @@ from steering._files import csv_bytes, write_atomically
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.runs.tables import Tabled, count, summary_of
 from steering.sweeps.store import lists
-from steering.sweeps.store.directory import UNREADABLE, Store, Unreadable, reason_of
+from steering.sweeps.store.directory import Store
 from steering.sweeps.store.lists import MAX_ROWS, NULLABLE, ORDER
 from steering.sweeps.store.plans import canonical, code_text, configuration_id
 from steering.sweeps.store.schema import FINALS, SCHEMA
+from steering.sweeps.store.shard_files import UNREADABLE, Unreadable, reason_of
 
 TABLES = ("finals", "curves", "visits", "diagnostics", "information", "posterior", "settings")
 
@@ -180,7 +181,8 @@ class Results(Tabled):
     @cached_property
     def visits(self) -> pd.DataFrame:
         """Visits of each cell to state and action in each window of steps (start, end]; rows of zero are left out."""
-        rows = self._rows(["visits", "visit_shape", "window_edges"], lists.check_visits, lists.without_zeros)
+        columns = ["visits", "visit_place", "visit_shape", "window_edges"]
+        rows = self._rows(columns, lists.check_visits, lists.without_zeros)
         lengths = lists.lengths_of(rows, "visits")
         shapes = lists.shapes_of(rows, "visit_shape")
         edges = lists.values_of(rows, "window_edges")

@@ -2,7 +2,8 @@
 
 A *cell* is one run of one seed. Its row holds the configuration, the totals, the curves thinned to a set number of
 points, visits, diagnostics and the posterior of Q where they were recorded. One row a cell keeps a finished cell in
-one piece: it is in a whole shard or it is nowhere.
+one piece: it is in a whole shard or it is nowhere. Visits are all of an array of `visit_shape`, or in a large
+environment those other than zero, with their places in that array in `visit_place`.
 
 The file carries `SCHEMA_VERSION` and the package version in its metadata and nothing else that a reader would act on;
 `read_pieces` refuses every file whose columns and types are not exactly those of its version, and every file that
@@ -28,17 +29,18 @@ from steering._version import __version__
 from steering.errors import SteeringError
 from steering.runs.results import RunResults, known
 from steering.runs.tables import thinned_steps
+from steering.runs.visits import SparseVisits
 from steering.sweeps.store.footer import Claims, read_claims
 from steering.sweeps.store.pages import row_bytes, unpacked_bytes
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the files that are written; those of older versions are read, without what they do not have."""
 
 KEY_SCHEMA = 1
 """What the key of a cell says about its row; raised only when older rows are not good enough any more."""
 
-ADDED = {"random_gap": 2}
-"""Columns that shards have from a version on; the rows of older ones hold nothing there."""
+ADDED = {"random_gap": 2, "visit_place": 3}
+"""Columns that shards have from a version on; the rows of older ones hold nothing there, or empty lists."""
 
 KEY_BYTES = 16
 
@@ -67,6 +69,7 @@ LISTS: dict[str, pa.DataType] = {
     "window_edges": pa.int64(),
     "visit_shape": pa.int32(),
     "visits": pa.int32(),
+    "visit_place": pa.int32(),
     "diagnostic": pa.string(),
     "diagnostic_step": pa.int32(),
     "diagnostic_value": pa.float64(),
@@ -169,7 +172,10 @@ def rows_of(results: RunResults, keys: Sequence[bytes], config: str, points: int
             lists[f"curve_{kind}"] = curve[:, at - 1]
     lists["window_edges"] = _repeated(results.windows, n)
     lists["visit_shape"] = _repeated(np.array(results.visits.shape[1:]), n)
-    lists["visits"] = results.visits.reshape(n, -1)
+    if isinstance(results.visits, SparseVisits):
+        lists["visit_place"], lists["visits"] = zip(*results.visits.runs, strict=True)
+    else:
+        lists["visits"] = results.visits.reshape(n, -1)
     lists.update(_diagnostics(results, n))
     for name, values in lists.items():
         columns[name] = _list_column(values, n, LISTS[name])
@@ -248,7 +254,7 @@ def _made(table: NDArray[np.float64], times: Sequence[NDArray[np.int64]]) -> lis
     return [row[: made.size].reshape(-1) for row, made in zip(table, times, strict=True)]
 
 
-def _list_column(values: NDArray[Any] | list[NDArray[Any]] | None, n: int, kind: pa.DataType) -> pa.Array:
+def _list_column(values: NDArray[Any] | Sequence[NDArray[Any]] | None, n: int, kind: pa.DataType) -> pa.Array:
     """A column of lists from one row for each cell, or of empty lists."""
     rows = [np.empty(0)] * n if values is None else values
     flat = np.concatenate(list(rows))
@@ -340,7 +346,9 @@ def _in_memory(content: bytes, claims: Claims, leaves: Sequence[str]) -> int:
 def _checked(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     """The table in the columns that were asked for; what its version of the schema does not have is not known."""
     for name in set(wanted.names) - set(table.column_names):
-        table = table.append_column(name, pa.nulls(table.num_rows, wanted.field(name).type))
+        kind, n = wanted.field(name).type, table.num_rows
+        nothing = _list_column(None, n, LISTS[name]) if name in LISTS else pa.nulls(n, kind)
+        table = table.append_column(name, nothing)
     table = table.select(wanted.names).cast(wanted)
     table.validate(full=True)
     return table

@@ -7,13 +7,14 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from steering.sweeps.store.schema import MAX_SHARD_BYTES, BadShard
+from steering.errors import SteeringError
+from steering.sweeps.store.schema import MAX_SHARD_BYTES, BadShard, OtherSchema
 
 NAME = re.compile(r"cells-([0-9a-f]{16})-([0-9]{1,9})-([0-9]{1,12})-([0-9a-f]{8})\.parquet")
 
@@ -66,3 +67,42 @@ def _read_regular(path: Path, size: int, from_disk: bool) -> bytes:
         if from_disk and hasattr(os, "posix_fadvise"):  # forget what the system still has of the file in memory
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         return file.read(size)
+
+
+UNREADABLE = (SteeringError, OSError, MemoryError)
+"""What reading a file may raise; `reason_of` says it."""
+
+
+class Unreadable(str):
+    """Why a file could not be read although it may be a whole shard: such a file is never moved away."""
+
+
+class Foreign(Unreadable):
+    """The same of a file that another version of the package wrote: waiting does not help."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a file is not read, from the error of reading it."""
+    if isinstance(error, OtherSchema):
+        return Foreign(error)
+    if isinstance(error, SteeringError):
+        return str(error)
+    return Unreadable(f"it cannot be read ({getattr(error, 'strerror', None) or 'not enough memory'})")
+
+
+def counted(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same tables; it is an error when they have another number of rows."""
+    found = 0
+    for piece in pieces:
+        found += piece.num_rows
+        yield piece
+    if found != rows:
+        raise BadShard(f"it has {found} rows, its name says {rows}")
+
+
+def keys_of(rows: pa.Table) -> list[bytes]:
+    """Keys of rows as bytes."""
+    keys: list[bytes] = rows.column("key").to_pylist()
+    if any(key is None for key in keys):
+        raise BadShard("a row has no key")
+    return keys

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from steering._types import Floats
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.bayesian.claims import BOUND, claims
 from steering.paper.charts import Chart, chart, reference, with_bars
 from steering.paper.scale import VARIANTS, Block, Scale, prior_environment
@@ -113,4 +113,5 @@ CHAPTER = Chapter(
     data=data,
     charts=charts,
     claims=claims,
+    topic=Topic.THEORY,
 )

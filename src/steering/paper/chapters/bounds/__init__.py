@@ -22,15 +22,18 @@ from matplotlib.ticker import NullFormatter
 
 from steering.envs import make_env
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.bounds.claims import claims
+from steering.paper.charts import Chart, chart, reference, series
 from steering.paper.scale import VARIANTS, Block, Scale, prior_environment, traced
 from steering.paper.source import Source, Trace
 from steering.paper.tables import Tables
 from steering.runs.drawing import new_figure
 
 MARKERS = {"DeepSea 8, continuing": "o", "DeepSea 8, episodes of 16": "s", "PriorMDP 4 x 2, episodes of 5": "^"}
+SHAPES = {"o": "circle", "s": "square", "^": "triangle"}
 EPISODES = 100
+TITLE = "Theory: the inequalities, run by run"
 
 
 def blocks(scale: Scale) -> dict[str, list[Block]]:
@@ -121,13 +124,37 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"bounds": figure}
 
 
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
+    """The same, with the variants to switch on and off; markers are the settings."""
+    table = tables["runs"]
+    words = ", ".join(f"{SHAPES[marker]}: {setting}" for setting, marker in MARKERS.items())
+    note = f"A point is a run ({words}); below the dotted line the bound holds"
+    one = chart(None, TITLE, xlabel="bound", size=scale.remark(scale.trace_seeds), band="", log="xy", note=note)
+    for title, (value, bound, name) in PAIRS.items():
+        lines = [
+            series(
+                looks.label(VARIANTS[str(variant)]),
+                pd.DataFrame({"x": rows[bound], "mean": np.maximum(rows[value], 1e-6)}),
+                looks.SHADES[str(variant)],
+                marker=MARKERS[str(setting)],
+                points=True,
+            )
+            for (variant, setting), rows in table.groupby(["variant", "setting"], sort=False)
+        ]
+        ends = [float(table[bound].min()), float(table[bound].max())]
+        one["panels"].append({"title": title, "series": [*lines, reference("equality", ends, ends)], "ylabel": name})
+    return [one]
+
+
 CHAPTER = Chapter(
     name="bounds",
-    title="Theory: the inequalities, run by run",
+    title=TITLE,
     paper="Theorem 4.1, Lemma 4.3, Corollary 4.5",
     text="A point below the dotted line is a run on which the bound holds. The bounds are far from tight.",
     needs=lambda scale: [block for part in blocks(scale).values() for block in part],
     data=data,
     draw=figures,
+    charts=charts,
     claims=claims,
+    topic=Topic.THEORY,
 )

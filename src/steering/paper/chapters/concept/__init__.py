@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 from steering._types import Floats
 from steering.agents import Agent
 from steering.envs import make_env
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
+from steering.paper.charts import Chart, chart, series
 from steering.paper.scale import Scale
 from steering.paper.source import Source
 from steering.paper.tables import Tables
@@ -32,6 +33,9 @@ AGENT = "steering"
 TIMES = (10, 50, 250)
 DRAWS = 60
 SEED = 0
+TITLE = "Directed exploration"
+SIZES = {"draw": 6, "mean": 11, "truth": 18}
+MARKERS = {"draw": "o", "mean": "s", "truth": "*"}
 COLOURS = {"draw": "#56B4E9", "mean": "#0072B2", "truth": "#D55E00"}
 
 
@@ -128,12 +132,39 @@ def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
     return {"concept": figure}
 
 
+def charts(tables: Tables, scale: Scale) -> list[Chart]:
+    """The same with lines for the arrows, on the same axes for all times."""
+    table = tables["points"]
+    names = {"draw": "posterior draw", "mean": "posterior mean", "truth": "truth"}
+    one = chart(
+        None, TITLE, xlabel="first principal direction", ylabel="second", size=f"{scale.name}: one seed", band=""
+    )
+    one["share_y"] = True
+    room = 0.05 * float(np.ptp(table["x"]))
+    one["xlim"] = (float(table["x"].min()) - room, float(table["x"].max()) + room)
+    for step, part in table.groupby("step"):
+        drawn = shown_draw(part)
+        lines = []
+        for kind, name in names.items():
+            rows = part.loc[part["kind"] == kind, ["x", "y"]].rename(columns={"y": "mean"})
+            lines.append(series(name, rows, COLOURS[kind], marker=MARKERS[kind], points=True, size=SIZES[kind]))
+        for kind, dash, name in (("mean", "2 3", "IDS: to the mean"), ("truth", "", "STEERING: to the truth")):
+            end = part[part["kind"] == kind].iloc[0]
+            rows = pd.DataFrame({"x": [drawn["x"], end["x"]], "mean": [drawn["y"], end["y"]]})
+            lines.append(series(name, rows, COLOURS[kind], dash))
+        distances = f"to the mean {drawn['to_mean']:.2f}, to the truth {drawn['to_truth']:.2f}"
+        one["panels"].append({"title": f"step {step}: {distances}", "series": lines})
+    return [one]
+
+
 CHAPTER = Chapter(
     name="concept",
-    title="Directed exploration",
+    title=TITLE,
     paper="Figure 1",
     text="Transition models in two dimensions, from one real run. The cloud of posterior draws shrinks and moves to "
     "the truth; what IDS measures is the spread of the cloud, what STEERING estimates is its distance to the truth.",
     data=data,
     draw=figures,
+    charts=charts,
+    topic=Topic.DIRECTED,
 )

@@ -36,7 +36,7 @@ def data(source: Source, scale: Scale) -> Tables:
 CHAPTER = Chapter(
     name="dense_sparse",
     title=COMPARISON.title,
-    paper="Figure 2a, 2b",
+    paper="Figures 2a and 2b",
     text="With dense rewards progress pays at every step; with sparse ones only the last successful swim to the right "
     "does. Does regret become linear, and for whom?",
     needs=COMPARISON.needs,

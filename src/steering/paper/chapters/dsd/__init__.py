@@ -14,7 +14,7 @@ import pandas as pd
 
 from steering._types import Floats
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.dsd.claims import claims
 from steering.paper.charts import Chart, chart, choice, series
 from steering.paper.drawing import sheet
@@ -78,7 +78,7 @@ def charts_by_variant(tables: Tables, scale: Scale) -> dict[str, Chart]:
 CHAPTER = Chapter(
     name="dsd",
     title=TITLE,
-    paper="Appendix, DSD convergence",
+    paper="Figure 21",
     text="The discrepancy that the agent plans with, for the optimal and the other action. The literal operator does "
     "not vanish on rows with few possible outcomes, however much data there is.",
     needs=lambda scale: [block for n in SIZES for block in blocks(n, scale)],
@@ -86,4 +86,5 @@ CHAPTER = Chapter(
     draw=lambda tables, scale: {"dsd": sheet(*charts_by_variant(tables, scale).values())},
     charts=lambda tables, scale: [choice("STEERING", charts_by_variant(tables, scale))],
     claims=claims,
+    topic=Topic.CONVERGENCE,
 )

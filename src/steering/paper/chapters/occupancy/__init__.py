@@ -18,7 +18,7 @@ from matplotlib.image import AxesImage
 
 from steering._types import Floats
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.occupancy.claims import FIRST, LAST, claims
 from steering.paper.charts import Chart
 from steering.paper.scale import VARIANTS, Block, Scale, deepsea
@@ -135,4 +135,5 @@ CHAPTER = Chapter(
     draw=figures,
     charts=charts,
     claims=claims,
+    topic=Topic.DIRECTED,
 )

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import pandas as pd
 
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.charts import Chart, chart
 from steering.paper.fits import mean_effect
-from steering.paper.rule import ALL, BEHIND, MARGINAL, Claim, Rule, above, control, variants_ahead
-from steering.paper.scale import LEARNED_IDS, MEAN_IDS, VARIANTS, Block, Scale, with_options
+from steering.paper.rule import ALL, BEHIND, MARGINAL, Claim, Rule, above, controls, variants_ahead
+from steering.paper.scale import LEARNED_IDS, LEARNED_PSRL, MEAN_IDS, VARIANTS, Block, Scale, with_options
 from steering.paper.source import Source
 from steering.paper.tables import Tables, band, groups, per_run, scores
 
 N = 8
 LEVELS = {"strong": 10, "weak": 1}
 DRAWN = ("psrl", "ids", MEAN_IDS, *VARIANTS.values())
-AGENTS = (*DRAWN, LEARNED_IDS)
-"""The last is a control, which is not drawn."""
+AGENTS = (*DRAWN, LEARNED_IDS, LEARNED_PSRL)
+"""The last two are controls, which are not drawn."""
 TITLE = "Strong and weak prior beliefs"
 
 
@@ -86,7 +86,7 @@ def claims(tables: Tables) -> list[Claim]:
             above(0),
             variants_ahead(weak, ("psrl", "ids")),
         ),
-        control("prior-control", strong, "strong prior belief"),
+        *controls("prior-control", strong, "strong prior belief"),
     ]
 
 
@@ -99,4 +99,5 @@ CHAPTER = Chapter(
     data=data,
     charts=charts,
     claims=claims,
+    topic=Topic.PRIOR,
 )

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from steering._types import Floats, Ints
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.q_posterior.claims import PAIRS, claims
 from steering.paper.charts import Chart, chart, choice, of_agent
 from steering.paper.drawing import sheet
@@ -154,7 +154,7 @@ def charts(tables: Tables, scale: Scale) -> list[Chart]:
 CHAPTER = Chapter(
     name="q_posterior",
     title=TITLE,
-    paper="Appendix, Q̂ against Q*, twelve figures",
+    paper="Figures 10 to 20",
     text="Mean and spread of Q under each agent's belief, last four states; Q* is the dotted line. Right actions are "
     "optimal everywhere.",
     needs=lambda scale: [block for n in SIZES for block in blocks(n, scale)],
@@ -162,4 +162,5 @@ CHAPTER = Chapter(
     draw=figures,
     charts=charts,
     claims=claims,
+    topic=Topic.CONVERGENCE,
 )

@@ -14,7 +14,7 @@ import pandas as pd
 
 from steering._types import Floats
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.charts import Chart, chart, reference, series
 from steering.paper.drawing import sheet
 from steering.paper.fits import exponent
@@ -148,4 +148,5 @@ CHAPTER = Chapter(
     draw=lambda tables, scale: {"rates": sheet(*charts(tables, scale), title=heading(scale))},
     charts=charts,
     claims=claims,
+    topic=Topic.THEORY,
 )

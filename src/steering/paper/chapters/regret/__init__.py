@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.regret.claims import claims
 from steering.paper.charts import Comparison
-from steering.paper.scale import AGENTS, EXACT_IDS, LEARNED_IDS, VARIANTS, Block, Scale, deepsea
+from steering.paper.scale import AGENTS, EXACT_IDS, LEARNED_IDS, LEARNED_PSRL, VARIANTS, Block, Scale, deepsea
 from steering.paper.source import Source
 from steering.paper.tables import TIMES, Tables, finals, growth, per_run
 
 LEVELS = {"low sparsity, N = 8": 8, "medium sparsity, N = 14": 14, "high sparsity, N = 15": 15}
 HIGH = list(LEVELS)[-1]
+CONTROLS = (LEARNED_IDS, LEARNED_PSRL)
 
 
 def panels(scale: Scale) -> dict[str, list[Block]]:
@@ -21,8 +22,8 @@ def panels(scale: Scale) -> dict[str, list[Block]]:
 
 
 def more(scale: Scale) -> list[Block]:
-    """At the highest sparsity also exact IDS, to see what it costs, and a control."""
-    return [deepsea(LEVELS[HIGH], scale, agents=(EXACT_IDS, LEARNED_IDS))]
+    """At the highest sparsity also exact IDS, to see what it costs, and controls."""
+    return [deepsea(LEVELS[HIGH], scale, agents=(EXACT_IDS, *CONTROLS))]
 
 
 COMPARISON = Comparison("Regret on DeepSea", panels, AGENTS)
@@ -31,7 +32,7 @@ COMPARISON = Comparison("Regret on DeepSea", panels, AGENTS)
 def data(source: Source, scale: Scale) -> Tables:
     """Regret over time and at the end, its growth, and times of runs at the highest sparsity."""
     tables = COMPARISON.data(source, scale)
-    control = finals(source, {HIGH: more(scale)}, (LEARNED_IDS,))
+    control = finals(source, {HIGH: more(scale)}, CONTROLS)
     timed = {agent: panels(scale)[HIGH] for agent in ("psrl", *VARIANTS.values())} | {EXACT_IDS: more(scale)}
     times = [per_run({"agent": agent}, seconds=source.seconds(part, agent)) for agent, part in timed.items()]
     return {
@@ -52,4 +53,5 @@ CHAPTER = Chapter(
     data=data,
     charts=COMPARISON.charts,
     claims=claims,
+    topic=Topic.OUTPERFORMS,
 )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from steering._types import Floats
 from steering.paper.fits import exponent, mean_effect
-from steering.paper.rule import ALL, BEHIND, DECIDES, MARGINAL, Claim, Rule, above, below, control, variants_ahead
+from steering.paper.rule import ALL, BEHIND, DECIDES, MARGINAL, Claim, Rule, above, below, controls, variants_ahead
 from steering.paper.scale import BASELINES, EXACT_IDS, VARIANTS
 from steering.paper.tables import TIMES, Tables, groups, runs_by_x, scores
 
@@ -49,7 +49,7 @@ def claims(tables: Tables) -> list[Claim]:
         ),
         _growth(tables["growth"]),
         *_costs(scores(tables[TIMES], value="seconds")),
-        control("deepsea-control", high, "DeepSea 15"),
+        *controls("deepsea-control", high, "DeepSea 15"),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -120,20 +121,22 @@ def _arc(axes: Axes, start: int, end: int, height: float, colour: str, line: str
 
 
 def figures(tables: Tables, scale: Scale) -> Mapping[str, Figure]:
-    """Both environments side by side."""
-    figure = new_figure(11.0, 4.2)
-    axes = figure.subplots(1, 2)
-    draw_deepsea(axes[0], tables["deepsea"])
-    draw_widenarrow(axes[1], tables["widenarrow"])
-    figure.suptitle("The environments, drawn from their tables (no runs)", fontsize="medium")
-    return {"schematics": figure}
+    """An environment a figure, so narrow that a phone shows its text; no library draws chains with arcs as charts."""
+    drawn = {}
+    for name, draw in (("deepsea", draw_deepsea), ("widenarrow", draw_widenarrow)):
+        with rc_context({"font.size": 11}):
+            figure = new_figure(4.6, 4.0)
+            draw(figure.subplots(), tables[name])
+        drawn[f"schematics_{name}"] = figure
+    return drawn
 
 
 CHAPTER = Chapter(
     name="schematics",
     title="The environments",
-    paper="Figure 4; appendix, WideNarrow",
-    text="DeepSea pays only for swimming right all the way, against the current. In WideNarrow every action leads on; "
+    paper="Figures 4, 8 and 9",
+    text="Drawn from the tables of the environments, without a run. DeepSea pays only for swimming right all the way, "
+    "against the current. In WideNarrow every action leads on; "
     "only rewards differ. In the wide states the code that the paper builds on has one good action (drawn here), the "
     "paper's text one bad one.",
     data=data,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from steering.paper import looks
-from steering.paper.chapter import Chapter
+from steering.paper.chapter import Chapter, Topic
 from steering.paper.chapters.weight.claims import claims, runs_by_variant
 from steering.paper.charts import Chart, chart, with_bars
 from steering.paper.scale import VARIANTS, Block, Scale, traced, with_options
@@ -111,4 +111,5 @@ CHAPTER = Chapter(
     data=data,
     charts=charts,
     claims=claims,
+    topic=Topic.THEORY,
 )

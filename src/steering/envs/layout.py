@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steering._types import Floats, Ints
-from steering.envs import Environment
+from steering.envs.base import Environment
 from steering.envs.drawing import cells_of, places_of, walls_of
 from steering.errors import NotAvailable
 from steering.mdp import TabularMDP
@@ -45,8 +45,11 @@ class Layout:
 
 def layout_of(environment: Environment) -> Layout:
     """The map of an environment that has a table."""
-    mdp = environment.table
-    shape = gym_shape(environment)
+    return layout_of_mdp(environment.table, gym_shape(environment))
+
+
+def layout_of_mdp(mdp: TabularMDP, shape: tuple[int, int] | None = None) -> Layout:
+    """The map of an MDP; `shape` (rows, columns) makes a grid of states without the names of cells."""
     try:
         row, column = cells_of(mdp)
         return _cells("grid", column, row, _named_walls(mdp, row, column))
