@@ -144,6 +144,9 @@ def test_controls_say_what_else_differs() -> None:
             "model of the data": own.planning != partner.planning,
             "novelty and reward noise": terms,
             f"weight {own.info_weight} instead of {partner.info_weight}": own.info_weight != partner.info_weight,
+            "information about value": own.value_weight > 0,
+            "a longer horizon of plans": own.far > 0,
+            "excursions": own.excursions > 0,
             "half of the data": own.selection == "posterior" and BATCH == 2,
         }
         assert {text for text in differs if text in said} == {text for text, true in differs.items() if true}

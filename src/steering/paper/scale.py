@@ -16,11 +16,12 @@ BASELINES = ("q_learning", "bayesian_q", "ube", "mm", "psrl", "ids")
 MEAN_IDS = "ids:planning=mean"
 """A baseline that the paper does not have: the same IDS, planned in the posterior mean."""
 
-LEARNED_IDS = "ids:planning=mean,concentration=learned,reward_scale=learned"
-"""The same with the learned priors that our default has: concentration, and noise and common mean of the rewards."""
+LEARNED_IDS = "ids:planning=mean,concentration=learned,reward_scale=open,replan=learned"
+"""The same with the learned priors of our default (concentration; noise, common mean and spread of rewards) and its
+schedule."""
 
-LEARNED_PSRL = "psrl:concentration=learned,reward_scale=learned"
-"""PSRL with those learned priors."""
+LEARNED_PSRL = "psrl:concentration=learned,reward_scale=open"
+"""PSRL with those learned priors; it needs the episodes of its own schedule."""
 
 EXACT_IDS = "ids:information=gain"
 """IDS with the exact mutual information, which a Dirichlet belief has in closed form."""
@@ -39,8 +40,8 @@ Partners share the given priors, how priors are learned, and whether plans are m
 """
 
 OTHERWISE: Mapping[str, str] = {
-    "default": "the model of the data instead of the posterior mean, terms for novelty and reward noise, weight 0.3 "
-    "instead of 0.5",
+    "default": "the model of the data instead of the posterior mean, terms for novelty and reward noise, weight 0.0 "
+    "instead of 0.5 and information about value, a longer horizon of plans, excursions",
     "sound": "nothing",
     "literal": "the posterior gets the selected half of the data only",
 }

@@ -7,7 +7,7 @@ agent, so that two agents are paired row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -85,9 +85,20 @@ class Trace:
         return float(np.sqrt(self.plans * self.ratio.max() / total)) if total > 0 else np.nan
 
 
-def stacked(traces: Iterable[Trace], name: str) -> Floats:
-    """One field of several traces of equal length, seeds first."""
-    return np.array([getattr(one, name) for one in traces], dtype=np.float64)
+def in_force(times: Ints, grid: Ints) -> Ints:
+    """For every step of a grid the number of the last of some times that is not after it."""
+    return np.maximum(np.searchsorted(times, grid, side="right") - 1, 0)
+
+
+def stacked(traces: Sequence[Trace], name: str) -> tuple[Ints, Floats]:
+    """Times, and one field of several traces at these times, seeds first.
+
+    An agent that decides itself when to plan does so at other times with each seed. Then the times are those of the
+    seed with the fewest plans, and the others have what their plan in force rested on.
+    """
+    times = min((one.plan_times for one in traces), key=len)
+    values = [getattr(one, name)[in_force(one.plan_times, times)] for one in traces]
+    return times, np.array(values, dtype=np.float64)
 
 
 class Source:
@@ -167,17 +178,21 @@ class Source:
     def posterior(self, blocks: Blocks, agent: str) -> tuple[Ints, Floats, Floats, Floats]:
         """Steps, mean and standard deviation of Q (runs, times, S, A), and Q* (S, A), in the continuing setting."""
         table = self.results.posterior
-        means, stds = [], []
-        steps: Ints = np.empty(0, dtype=np.int64)
+        found = []
         optimal: Floats = np.empty(0)
         for cell in self.cells(blocks, agent):
             rows = table.iloc[self._rows_of("posterior", cell)]
             steps = np.unique(rows["step"].to_numpy(dtype=np.int64))
             shape = (steps.size, int(rows["state"].max()) + 1, int(rows["action"].max()) + 1)
-            means.append(rows["mean"].to_numpy(dtype=np.float64).reshape(shape))
-            stds.append(rows["std"].to_numpy(dtype=np.float64).reshape(shape))
-            optimal = rows["optimal"].to_numpy(dtype=np.float64).reshape(shape)[0]
-        return steps, np.array(means), np.array(stds), optimal
+            mean, std, best = (
+                rows[name].to_numpy(dtype=np.float64).reshape(shape) for name in ("mean", "std", "optimal")
+            )
+            found.append((steps, mean, std))
+            optimal = best[0]
+        times = min((steps for steps, _, _ in found), key=len)  # as in `stacked`
+        means = np.array([mean[in_force(steps, times)] for steps, mean, _ in found])
+        stds = np.array([std[in_force(steps, times)] for steps, _, std in found])
+        return times, means, stds, optimal
 
     def traces(self, blocks: Blocks, agent: str) -> list[Trace]:
         """What every plan rested on, for every run."""

@@ -132,12 +132,12 @@ def settings(runs: pd.DataFrame, made: Design) -> pd.DataFrame:
             chosen = single[rival.name] == text
             rows.append({"rival": rival.name, "setting": number, "text": text, "single": chosen})
     known = dict.fromkeys((row["rival"], row["text"]) for row in rows)
-    for row in records(developed[["rival", "setting"]].drop_duplicates()):
+    for row in records(runs[runs["stage"] != LADDER][["rival", "setting"]].drop_duplicates()):
         if (row["rival"], row["setting"]) not in known:
             rows.append({"rival": row["rival"], "setting": 0, "text": row["setting"], "single": True})
     table = pd.DataFrame(rows)
     keys = pd.MultiIndex.from_frame(table[["rival", "text"]])
-    return table.assign(development=means.loc[keys].to_numpy(), failed=failed.loc[keys].to_numpy())
+    return table.assign(development=means.reindex(keys).to_numpy(), failed=failed.reindex(keys).to_numpy())
 
 
 def tasks(runs: pd.DataFrame, made: Design) -> pd.DataFrame:

@@ -44,9 +44,8 @@ def data(source: Source, scale: Scale) -> Tables:
     for n in SIZES:
         for variant, agent in VARIANTS.items():
             traces = source.traces(blocks(n, scale), agent)
-            times = traces[0].plan_times
+            times, table = stacked(traces, "information")
             kept = np.unique(np.linspace(0, times.size - 1, min(POINTS, times.size)).round().astype(int))
-            table = stacked(traces, "information")
             for state in STATES:
                 for action, name in enumerate(NAMES):
                     fixed = {"variant": variant, "n": n, "state": state, "action": name}

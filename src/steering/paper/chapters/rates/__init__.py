@@ -68,7 +68,7 @@ def data(source: Source, scale: Scale) -> Tables:
             tables["rows"].append(band(fixed, SAMPLES, values))
             tables["row_fits"].append(fitted(fixed, SAMPLES, values, first=SETTLED))
     for variant, agent in VARIANTS.items():
-        values = stacked(source.traces(blocks(scale), agent), "gain")
+        _, values = stacked(source.traces(blocks(scale), agent), "gain")
         plans = values.shape[1]
         at = np.unique(np.geomspace(1, plans, min(SHOWN, plans)).round().astype(int))
         fixed = {"panel": f"runs on DeepSea {N}", "agent": agent}
