@@ -75,7 +75,7 @@ def test_the_report_says_what_was_run(small: Reproduction) -> None:
     for said in (page, text):
         assert "steering:preset=paper-sound (STEERING, paper made sound)" in said
         assert "operator=difference" in said
-        assert "info_weight=0.3" in said
+        assert "excursions=8" in said
         for part in small.chapters:
             for block in part.chapter.needs(SMALL):
                 assert all(name in said for name in (*block.environments, *block.agents))

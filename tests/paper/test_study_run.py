@@ -99,7 +99,7 @@ def test_scores_are_regret_over_what_is_to_gain(smoke) -> None:
     table = read_csv(directory / "study_runs.csv")
     mine = table[(table["task"] == "RiverSwim 12") & (table["how"] == "ours")].set_index("seed")["score"]
     raw = load(directory / "confirmation").finals
-    raw = raw[(raw["environment"] == "chain:5") & (raw["agent"] == "steering")].set_index("seed")
+    raw = raw[(raw["environment"] == "riverswim:12") & (raw["agent"] == "steering")].set_index("seed")
     pd.testing.assert_series_equal(mine, raw["score"], check_names=False, check_index_type=False)
     assert set(table[table["stage"] == "confirmation"]["seed"]) == {0, 1, 2, 3, 4, 5}
 
@@ -116,7 +116,7 @@ def test_the_best_settings_are_chosen_on_runs_of_their_own(smoke) -> None:
         assert set(runs[(runs["rival"] == rival) & (runs["how"] == "single")]["setting"]) == set(chosen)
     tuned = load(directory / "tuning").finals
     assert set(tuned["seed"]) == {100, 101}
-    part = tuned[tuned["environment"] == "chain:5"].assign(name=lambda table: table["agent"].str.partition(":")[0])
+    part = tuned[tuned["environment"] == "riverswim:12"].assign(name=lambda table: table["agent"].str.partition(":")[0])
     best = part.groupby(["name", "agent"])["score"].mean()["psrl"].idxmin()
     row = runs[(runs["task"] == "RiverSwim 12") & (runs["rival"] == "psrl") & (runs["how"] == "tuned")]
     assert set(row["setting"]) == {best}
