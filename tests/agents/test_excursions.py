@@ -104,6 +104,21 @@ def test_one_by_one_and_compiled_runs_agree() -> None:
         np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
 
 
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_bandit_has_no_rows_to_learn_about_and_is_still_explored(noise: float) -> None:
+    """One state: no Stein information at all. Twenty runs, of which none may settle on a worse action for good."""
+    bandit = TabularMDP(np.ones((1, 3, 1)), np.array([[1.0, 2.0, 0.0]]), noise)
+    scores = steering.run(bandit, "steering", steps=2000, seeds=20).regret(normalised="random")
+    assert (scores < 0.5).all()
+
+
+def test_hope_falls_with_the_number_of_the_excursion() -> None:
+    excursions = Excursions(np.ones((1, 2), bool), 100.0)
+    stepped(excursions, [0.0] * 3)
+    assert excursions.number == 2.0
+    assert excursions.hope == HOPE / 2
+
+
 @pytest.mark.parametrize("rate", [-1.0, math.nan])
 def test_a_wrong_rate_is_refused(rate: float) -> None:
     with pytest.raises(steering.errors.InvalidOption, match="excursions"):

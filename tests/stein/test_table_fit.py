@@ -107,6 +107,7 @@ def test_samples_stand_for_their_counts_everywhere(seed: int) -> None:
     assert fits[0].p_value == fits[1].p_value
     pairs = moves[:, :2]
     whole = stein.independence_test(samples=pairs, sizes=(3, 2), draws=19)
+    assert stein.independence_test(samples=pairs, draws=19).p_value == whole.p_value  # sizes are what was seen
     assert whole.p_value == stein.independence_test(table.sum(axis=2), draws=19).p_value
 
 
@@ -133,8 +134,8 @@ def test_what_is_ambiguous_is_refused() -> None:
         stein.table_goodness_of_fit([1, 2, 3], law)
     with pytest.raises(InvalidDistribution, match="two-way table"):
         stein.independence_test([1, 2, 3])
-    with pytest.raises(InvalidDistribution, match="samples with sizes"):
-        stein.independence_test(samples=[[0, 1]])
+    with pytest.raises(InvalidDistribution, match="with or without their sizes"):
+        stein.independence_test([[1, 2]], samples=[[0, 1]])
     with pytest.raises(InvalidDistribution, match="table_goodness_of_fit for tables"):
         stein.goodness_of_fit([[1, 2], [3, 4]], Q[:, :2] / Q[:, :2].sum(axis=1, keepdims=True))
     with pytest.raises(InvalidOption, match="draws"):

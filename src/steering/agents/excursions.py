@@ -32,6 +32,8 @@ REACH = 3.0
 """Horizon of an excursion's plan, in numbers of states."""
 LONGEST = 300.0
 """Horizon of an excursion's plan, at most."""
+TRIED = 3
+"""Visits of a pair where rows have no information, as with a single state."""
 HOPE = 0.3
 """Pairs that the first excursion's plan must expect to make known; a k-th of that for the k-th."""
 
@@ -85,5 +87,6 @@ class Excursions:
         fresh
             Of a row never visited.
         """
-        unknown = (information > UNKNOWN * fresh) & self.mask
+        # With one state there is nothing to learn about transitions: then every action is tried a few times.
+        unknown = (information > UNKNOWN * fresh if fresh > 0 else self._pairs[1] < TRIED) & self.mask
         return unknown.astype(np.float64) if unknown.any() else None

@@ -154,6 +154,10 @@ def _shades(mdp: TabularMDP, values: ArrayLike) -> Floats:
     numbers = _arrays.numbers("values", values)
     if numbers.shape != (mdp.n_states,):
         raise NotAvailable(f"values has shape {numbers.shape}; a picture needs one for each of {mdp.n_states} states.")
+    if not np.isfinite(numbers).all():
+        raise NotAvailable(
+            f"values[{int(np.argmin(np.isfinite(numbers)))}] is not finite; a picture has no shade for it."
+        )
     low, high = shade_range(numbers)
     depth = np.zeros(mdp.n_states) if high == low else np.sqrt((numbers - low) / (high - low))
     shaded: Floats = 255.0 - depth[:, None] * (255.0 - _DARK)

@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 
 from steering._compiled import planning as kernels
 from steering._types import Bools, Floats
-from steering.errors import NotAvailable, TooLarge
+from steering.errors import InvalidOption, NotAvailable, TooLarge
 from steering.mdp.communication import communication_class, diameter, graph_of
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
@@ -72,7 +72,7 @@ class Hardness:
     inverse_gaps
         Sum of 1 / loss over all actions that are not optimal.
     reward_time
-        Steps until the random policy first earns the largest reward.
+        Steps until the random policy first tries a pair with the largest expected reward.
     greedy_depth
         Rounds of improvement from the random policy to an optimal one.
     """
@@ -102,7 +102,7 @@ SENTENCES = {
     "value_std": "Largest standard deviation of the optimal value of the next state: how much luck there is in a step.",
     "min_gap": "Smallest loss by one action that is not optimal: how fine one must distinguish.",
     "inverse_gaps": "Sum of 1 / loss over actions that are not optimal: what regret of order log T grows with.",
-    "reward_time": "Steps until the random policy first earns the largest reward.",
+    "reward_time": "Steps until the random policy first tries a pair with the largest expected reward.",
     "greedy_depth": "Rounds of improvement from the random policy to an optimal one; 1: one look ahead is enough.",
 }
 
@@ -125,6 +125,11 @@ def hardness(mdp: TabularMDP, discount: float | None = None, horizon: int | None
     >>> found.communication, found.greedy_depth
     ('communicating', 5)
     """
+    if not isinstance(mdp, TabularMDP):
+        raise InvalidOption(
+            f"mdp is of type {type(mdp).__name__}; give a TabularMDP, for an environment "
+            "hardness(env.mdp, env.discount, env.horizon)."
+        )
     gamma = discount if discount is not None else 0.9 if horizon is None else 1.0
     if mdp.entries > SMALL_ENTRIES:
         raise TooLarge(

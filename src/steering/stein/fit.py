@@ -42,7 +42,7 @@ Method = Literal["multinomial", "wild"]
 RARE = 20.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitTest:
     """Result of a test of fit.
 

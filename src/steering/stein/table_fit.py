@@ -92,7 +92,7 @@ def independence_test(
     operator, kernel, draws, rng
         As in `table_goodness_of_fit`.
     samples, sizes
-        Raw samples instead of counts: rows (x, y), with the number of categories of both.
+        Raw samples instead of counts: rows (x, y); the number of categories of both is what was seen unless given.
     """
     table = _two_way(counts, samples, sizes)
     as_whole(draws, "draws", 1)
@@ -107,9 +107,13 @@ def independence_test(
 
 
 def _two_way(counts: ArrayLike | None, samples: ArrayLike | None, sizes: tuple[int, int] | None) -> Floats:
-    if (counts is None) == (samples is None) or (samples is None) != (sizes is None):
-        raise InvalidDistribution("give either counts, a table, or samples with sizes, the categories of both axes.")
-    if samples is not None and sizes is not None:
+    if (counts is None) == (samples is None) or (samples is None and sizes is not None):
+        raise InvalidDistribution("give either counts, a table, or samples, rows (x, y), with or without their sizes.")
+    if samples is not None:
+        if sizes is None:  # categories that nobody saw make no difference here
+            seen = np.asarray(samples)
+            known = seen.ndim == 2 and seen.shape[1] == 2 and seen.size and np.issubdtype(seen.dtype, np.integer)
+            sizes = (int(seen[:, 0].max()) + 1, int(seen[:, 1].max()) + 1) if known else (1, 1)
         shape = (as_whole(sizes[0], "sizes[0]", 1), as_whole(sizes[1], "sizes[1]", 1))
         index = as_samples(samples, shape)
         return np.bincount(index, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
