@@ -32,11 +32,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 run: $(VENV)/.installed
 	$(BIN)/steering reproduce all --quick
 
-LEARNED = concentration=learned,reward_scale=learned,replan=learned
-
 compare: $(VENV)/.installed
-	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm \
-	    --agent psrl --agent psrl:$(LEARNED) --agent ids --agent ids:planning=mean,$(LEARNED) --agent steering --steps 5000 --seeds 10 --out results/deepsea-8
+	$(BIN)/steering run deepsea:8 --agent q_learning --agent bayesian_q --agent ube --agent mm --agent psrl \
+	    --agent psrl:concentration=learned,reward_scale=learned,replan=learned --agent ids \
+	    --agent ids:concentration=learned,reward_scale=learned,replan=learned,planning=mean --agent steering \
+	    --steps 5000 --seeds 10 --out results/deepsea-8
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
