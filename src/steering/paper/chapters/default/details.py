@@ -132,8 +132,8 @@ def scales(tables: Tables) -> str:
 
 LOOKED = (
     "Our default had not been run on a task of the confirmation before. Some other agents had, among them the default "
-    "of version 0.1, to see how long a run takes; the number of steps in maze 30 was set after a look at two of them, and "
-    "ten of 35 tasks were dropped, unseen, so that the study fits into an hour."
+    "of version 0.1, to see how long a run takes; the number of steps in maze 30 was set after a look at two of them, "
+    "and ten of 35 tasks were dropped, unseen, so that the study fits into an hour."
 )
 
 
