@@ -1,5 +1,6 @@
 """Who can talk to a cluster, and what is said when there is none, none to work, or something else."""
 
+import gc
 import os
 import socket
 import ssl
@@ -63,6 +64,7 @@ def test_a_local_cluster_talks_to_its_owner_only():
                 raise ConnectionResetError
         with pytest.raises(OSError):  # noqa: PT011
             distributed.Client(address.replace("tls", "tcp"), timeout=2, set_as_default=False)
+        gc.collect()  # it closes itself now, and not while the next one starts: both would wait for one lock
     finally:
         executor.close()
 
@@ -96,6 +98,23 @@ def test_something_else_at_the_address_of_a_scheduler(answer, small, tmp_path, m
         done.set()
         thread.join()
         server.close()
+
+
+def test_a_client_that_failed_does_not_block_the_next(small, tmp_path, monkeypatch):
+    """What it leaves behind closes itself when it is collected, and must not be collected while another one starts."""
+    seen = []
+
+    class Watched(distributed.Client):
+        def __init__(self, *args, **options):
+            seen.append(gc.isenabled())
+            raise OSError("nobody there")
+
+    monkeypatch.setattr(dask, "_hear", lambda address: None)
+    monkeypatch.setattr(distributed, "Client", Watched)
+    with pytest.raises(Unreachable):
+        steering.sweep(small, tmp_path / "a", scheduler="tcp://127.0.0.1:1")
+    assert seen == [False]
+    assert gc.isenabled()
 
 
 def test_a_scheduler_without_workers_is_told_and_waited_for_a_stated_time(small, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ worker with another is refused by name before it computes anything.
 from __future__ import annotations
 
 import contextlib
+import gc
 import queue
 import signal
 import socket
@@ -120,7 +121,7 @@ def _start_cluster(workers: int | None) -> tuple[Any, Any]:
         ) from None
     # The scheduler must have an HTTP server: without pages, on a free port of the loopback, and stopped at once.
     pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-    with _deaf_to_interrupts() as heard, dask.config.set(pages):
+    with _deaf_to_interrupts() as heard, dask.config.set(pages), _nothing_collected():
         cluster = start(
             n_workers=workers,
             threads_per_worker=1,
@@ -139,6 +140,23 @@ def _start_cluster(workers: int | None) -> tuple[Any, Any]:
     return cluster, security
 
 
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Collect garbage now, and none inside.
+
+    A client that could not connect closes itself when it is collected. If that happens while another one starts, both
+    wait for one lock for ever.
+    """
+    gc.collect()
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 class DaskExecutor:
     """Sends batches to a dask scheduler; `address` may be ``local`` for a cluster of this machine."""
 
@@ -153,7 +171,8 @@ class DaskExecutor:
             address = self._cluster.scheduler_address
         try:
             _hear(address)
-            self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False, security=security)
+            with _nothing_collected():
+                self._client: Any = connect(address, timeout=CONNECT_SECONDS, set_as_default=False, security=security)
             if self._cluster is not None:
                 self._client.register_plugin(_plugin())
         except Exception as error:  # whatever the answer of another service looks like to dask
