@@ -58,7 +58,7 @@ def test_learned_plans_when_the_definition_says_so(name: str, horizon: int | Non
     env = make_env(masked_mdp(5, 6), horizon=horizon)
     times, sim = planned_run(env, f"{name}:replan=learned", 400, 3)
     assert times == learned_times(sim, env)
-    regular, _ = planned_run(env, name, 400, 3)
+    regular, _ = planned_run(env, f"{name}:replan=every", 400, 3)
     assert set(np.diff(regular)) == {horizon or env.replan_every}
     assert set(np.diff(times)) > {1}  # some plans come early, not all
 
@@ -149,11 +149,11 @@ def test_a_third_schedule_is_a_class_with_begin(monkeypatch: pytest.MonkeyPatch)
     assert planned_run(env, "psrl:replan=third", 30, 0)[0] == list(range(0, 30, 3))
 
 
-def test_unknown_schedules_are_refused_and_the_default_is_every() -> None:
+def test_unknown_schedules_are_refused_and_only_our_default_is_learned() -> None:
     with pytest.raises(InvalidOption, match="every"):
         make_agent("psrl:replan=often")
     for name in NAMES:
-        assert make_agent(name).options.replan == "every"
+        assert make_agent(name).options.replan == ("learned" if name == "steering" else "every")
     assert make_agent("steering:preset=paper").options.replan == "every"
 
 
@@ -161,7 +161,7 @@ def test_learned_is_worth_its_plans_on_deepsea() -> None:
     """Six seeds each: 0.046 against 0.017 with standard errors of 0.001 were measured, so a factor of 0.6 is safe."""
     every, learned = (
         steering.run("deepsea:15", agent, steps=5000, seeds=6).regret(normalised=True).mean()
-        for agent in ("steering", "steering:replan=learned")
+        for agent in ("steering:preset=v1", "steering:preset=v1,replan=learned")
     )
     assert learned < 0.6 * every
 

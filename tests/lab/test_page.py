@@ -128,7 +128,7 @@ def test_it_plays_steps_and_scrubs(browser: Browser, exported: Path) -> None:
     assert int(text(browser, "now")) == now + 1
     click(browser, "plan")
     track = "document.getElementById('now').textContent"
-    assert int(browser.run(track)) % 9 == 0  # deepsea:8 is planned every 9 steps
+    assert now + 1 < int(browser.run(track)) <= now + 10  # deepsea:8 is planned after 9 steps at the latest
     scrub(browser, 4000)
     assert text(browser, "now") == "4000"
     late = browser.run(HASH % 1)

@@ -161,7 +161,7 @@ def test_another_version_is_said(tmp_path, monkeypatch):
 
 def test_the_agent_keeps_the_options_it_was_made_with(tmp_path, monkeypatch):
     with make(tmp_path / "s", sync=False) as session:
-        assert "info_weight=0.3" in session.header["agent_in_full"]
+        assert "excursions=8" in session.header["agent_in_full"]
         assert session._mind.agent == session.header["agent_in_full"]
 
 

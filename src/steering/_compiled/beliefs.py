@@ -173,7 +173,10 @@ def refresh_rewards(prior, counts, average, scatter, mu, shape, rate):
 @jit
 def on_grid(value, start, factor):
     """The member of start factor^k, k whole, that is nearest to a value: what rests on it need not move every time."""
-    return start * factor ** round(math.log(value / start) / math.log(factor))
+    steps = math.log(value / start) / math.log(factor)
+    if not abs(steps) < 7000.0:  # beyond what a number can hold, or none at all
+        return value if steps > 0.0 else start
+    return start * factor ** round(steps)
 
 
 @jit
