@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 import steering
 from helpers import masked_mdp, problem_of
 from steering.agents import describe_agent, make_agent
-from steering.agents.steering import Steering, SteeringOptions, prior_spread
+from steering.agents.steering import Steering
+from steering.agents.steering_options import SteeringOptions
+from steering.beliefs.normal_gamma import prior_spread
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
 from steering.mdp import TabularMDP, backward_induction, evaluate, evaluate_finite, linear_program

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steering._compiled.beliefs import EVIDENCE_LIMIT
+from steering._compiled.reward_scale import EVIDENCE_LIMIT
 from steering.beliefs import DirichletRows, ModelBelief, NormalGammaCells, SparseBelief
 from steering.beliefs.base import GRID, MEAN_PULL, PLAUSIBLE, PULL, UNIT_GRID
 from steering.errors import InvalidOption, SteeringError

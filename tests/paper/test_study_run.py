@@ -13,7 +13,7 @@ import pytest
 
 from steering.agents import make_agent
 from steering.agents.registry import BUILT_IN
-from steering.agents.steering import SteeringOptions
+from steering.agents.steering_options import SteeringOptions
 from steering.cli import main
 from steering.envs import make_env
 from steering.paper.chapter import Run, Wish

@@ -15,14 +15,8 @@ import math
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.beliefs import (
-    noise_evidence,
-    normal_gamma_cell,
-    prior_in_unit,
-    promise,
-    tried_twice,
-    widened,
-)
+from steering._compiled.beliefs import normal_gamma_cell
+from steering._compiled.reward_scale import noise_evidence, prior_in_unit, promise, tried_twice, widened
 
 USED = 0
 """Places of the pool in use, room included."""

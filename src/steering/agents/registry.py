@@ -27,7 +27,8 @@ from steering.agents.psrl import PSRL, PSRLOptions
 from steering.agents.q_learning import QLearning, QLearningOptions
 from steering.agents.rlsvi import RLSVI, RLSVIOptions
 from steering.agents.rmax import RMax, RMaxOptions
-from steering.agents.steering import Steering, SteeringOptions
+from steering.agents.steering import Steering
+from steering.agents.steering_options import SteeringOptions
 from steering.agents.ube import UBE, UBEOptions
 from steering.agents.ucb_q import UCBQ, UCBQOptions
 from steering.agents.ucbvi import UCBVI, UCBVIOptions

@@ -38,19 +38,17 @@ information only. A learned concentration that expects sparser rows is heard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from steering._checks import choose, in_range
 from steering._compiled.planning import TIE_TOLERANCE, canonical_policy
 from steering._types import Floats, Ints
-from steering.agents.base import ModelBasedAgent, ModelBasedOptions
+from steering.agents.base import ModelBasedAgent
 from steering.agents.excursions import Excursions
 from steering.agents.large import RowBonus, expected
 from steering.agents.ratio import RatioSolution, information_ratio, minimise_ratio
+from steering.agents.steering_options import SteeringOptions
 from steering.agents.stein_information import (
     InformationChoice,
     SteinInformation,
@@ -58,10 +56,9 @@ from steering.agents.stein_information import (
     positive_rows,
 )
 from steering.beliefs import ModelBelief, Rows, SparseBelief
-from steering.beliefs.normal_gamma import PAPER_PRIOR
-from steering.errors import InvalidOption
+from steering.beliefs.normal_gamma import PAPER_PRIOR, prior_spread
 from steering.mdp.simulator import Transitions
-from steering.stein import Dictionary, get_operator
+from steering.stein import Dictionary
 
 DIAGNOSTIC_DRAWS = 16
 RATIO_ACCURACY = 1e-12
@@ -76,132 +73,6 @@ FARTHEST = 200.0
 """Horizon of plans, at most, unless the discount says more."""
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
-PLAIN: dict[str, Any] = {"replan": "every", "value_weight": 0.0, "unseen": "independent", "far": 0.0, "excursions": 0.0}
-"""What all presets but the default do without."""
-
-
-@dataclass(frozen=True, init=False)
-class SteeringOptions(ModelBasedOptions):
-    """Options of STEERING, given by name; `preset` sets several of them at once, others given beside it win.
-
-    All that an agent does follows from the other options; the preset is a name for a set of them. So
-    ``dataclasses.replace(options, preset="paper")``, which gives every option beside the preset, is the same agent
-    under a longer text.
-    """
-
-    concentration: str = "learned"
-    reward_scale: str = "open"
-    replan: str = "learned"
-    preset: str = "default"
-    """Set of options: "default" (what measures best), "paper" (the literal reading), "paper-sound" (the paper with a
-    sound operator and mean-model planning), "v1" (the default of version 0.1)."""
-    objective: str = "regularised"
-    """What a policy is best for: "regularised" or "ratio"."""
-    info_weight: float = 0.0
-    """Weight lambda of the Stein information D in the regularised objective (the paper's is 0.5)."""
-    value_weight: float = 0.3
-    """Weight c of the root of the Stein information about value; it plays no part with sampled models or the ratio."""
-    weight_unit: str = "prior"
-    """What lambda is in units of: "prior" (u is the prior's spread of mean rewards, relative to that of the paper's
-    prior) or "none" (lambda as it is, u = 1)."""
-    planning: str = "data"
-    """Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most), "mean" (of
-    the posterior), "sampled"."""
-    operator: str = "barker"
-    """Stein operator: barker, difference, gibbs, ..."""
-    reference: str = "mean"
-    """What stands for the truth: "mean" (posterior mean), "empirical" (dictionary) or "draw" (a second draw)."""
-    expectation: str = "exact"
-    """Over the posterior of q: "exact", "draws" (Monte Carlo) or "model" (none: q is the planning model)."""
-    draws: int = 2
-    """Number of posterior draws for v* and for expectation="draws"."""
-    novelty: float = 0.5
-    """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
-    unseen: str = "alike"
-    """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
-    reward_noise: float = 0.75
-    """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
-    ratio."""
-    far: float = 2.0
-    """Horizon of plans in numbers of states, at least, where there is no horizon; 0: the discount as it is."""
-    excursions: float = 8.0
-    """Factor c of the steps set aside for information, c sqrt(t) of t; 0 (and expectation=model): none."""
-    selection: str = "none"
-    """Of samples: "none"; "dictionary" (the paper's choice of samples feeds the dictionary only); "posterior" (the
-    posterior sees only what was selected, as the paper reads; this biases it)."""
-
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "default": {},
-        "v1": {**PLAIN, "reward_scale": "learned", "info_weight": 0.3, "reward_noise": 1.0},
-        "paper": {
-            **PLAIN,
-            "reward_noise": 1.0,
-            "info_weight": 0.5,
-            "weight_unit": "none",
-            "concentration": "fixed",
-            "reward_scale": "fixed",
-            "planning": "sampled",
-            "operator": "difference",
-            "reference": "empirical",
-            "expectation": "model",
-            "selection": "posterior",
-        },
-        "paper-sound": {
-            **PLAIN,
-            "info_weight": 0.5,
-            "weight_unit": "none",
-            "concentration": "fixed",
-            "reward_scale": "fixed",
-            "planning": "mean",
-            "reference": "empirical",
-            "expectation": "draws",
-            "draws": 10,
-            "novelty": 0.0,
-            "reward_noise": 0.0,
-            "selection": "dictionary",
-        },
-    }
-
-    def __init__(self, **given: Any) -> None:
-        plain = {field.name: field.default for field in fields(self)}
-        unknown = sorted(given.keys() - plain.keys())
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no option '{unknown[0]}'.")
-        for name, value in {**plain, **self.presets.get(given.get("preset", ""), {}), **given}.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choose("preset", self.preset, tuple(self.presets))
-        choose("objective", self.objective, ("regularised", "ratio"))
-        choose("weight_unit", self.weight_unit, ("prior", "none"))
-        choose("planning", self.planning, ("data", "mean", "sampled"))
-        choose("reference", self.reference, ("mean", "empirical", "draw"))
-        choose("expectation", self.expectation, ("exact", "draws", "model"))
-        choose("selection", self.selection, ("none", "dictionary", "posterior"))
-        choose("unseen", self.unseen, ("alike", "independent"))
-        for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions"):
-            in_range(name, getattr(self, name), 0.0)
-        in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
-        # A row without data has a concentration of eta, which may be anything above 0.
-        if get_operator(self.operator).alpha_above > 0 and self.expectation != "model":
-            raise InvalidOption(
-                f"operator '{self.operator}' has an infinite posterior expectation unless every outcome was seen; use "
-                "expectation=model, or operator=barker."
-            )
-        if self.reference == "draw" and self.expectation == "model":
-            raise InvalidOption("reference=draw needs an expectation; use expectation=exact or expectation=draws.")
-        if self.normal_gamma[2] <= 1:
-            raise InvalidOption(
-                f"normal_gamma has alpha = {self.normal_gamma[2]}; the spread of mean rewards needs alpha above 1."
-            )
-
-
-def prior_spread(normal_gamma: Sequence[float]) -> float:
-    """Standard deviation of a mean reward under the prior, sqrt(beta / (lambda (alpha - 1)))."""
-    _, lam, alpha, beta = normal_gamma
-    return float(np.sqrt(beta / (lam * (alpha - 1.0))))
 
 
 class Steering(ModelBasedAgent):

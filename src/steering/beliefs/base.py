@@ -45,7 +45,7 @@ from steering._compiled import beliefs as kernels
 from steering._types import Floats, Ints
 from steering.beliefs.dirichlet import checked_concentration
 from steering.beliefs.grouped import Rows
-from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior
+from steering.beliefs.normal_gamma import PAPER_PRIOR, checked_prior, prior_spread
 from steering.errors import InvalidOption
 
 Transitions = tuple[Ints, Ints, Floats, Ints]
@@ -137,9 +137,9 @@ class Belief(ABC):
         self._unit_evidence = np.zeros(self._units.size)
 
     def _given_promise(self) -> float:
-        _, lam, alpha, beta = self.given_prior
+        alpha = self.given_prior[2]
         if alpha > 1:
-            return float(np.sqrt(beta / (lam * (alpha - 1.0))))
+            return prior_spread(self.given_prior)
         if self._open:
             raise InvalidOption(f"normal_gamma has alpha = {alpha}; reward_scale=open needs alpha above 1.")
         return float("inf")

@@ -8,6 +8,7 @@ import numpy as np
 
 from steering import _memory
 from steering._compiled import beliefs as kernels
+from steering._compiled.reward_scale import learn_rewards
 from steering._types import Floats, Ints
 from steering.beliefs.base import MEAN_PULL, Belief, Transitions
 from steering.beliefs.dirichlet import SMALL_CONCENTRATION, draw_rows
@@ -69,7 +70,7 @@ class ModelBelief(Belief):
         np.add(self.counts, self.eta, out=self.alpha)
 
     def _refresh_rewards(self) -> None:
-        unit, prior, spread = kernels.learn_rewards(
+        unit, prior, spread = learn_rewards(
             self.given_prior,
             self._units,
             self._unit_pulls,

@@ -28,6 +28,12 @@ Prior = tuple[float, float, float, float]
 PAPER_PRIOR: Prior = (0.0, 4.0, 3.0, 3.0)
 
 
+def prior_spread(normal_gamma: Sequence[float]) -> float:
+    """Standard deviation of a mean reward under a prior with alpha above 1, sqrt(beta / (lambda (alpha - 1)))."""
+    _, lam, alpha, beta = normal_gamma
+    return float(np.sqrt(beta / (lam * (alpha - 1.0))))
+
+
 class NormalGammaCells:
     """Independent Normal-Gamma beliefs, one for every cell of an array.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steering.agents.steering import SteeringOptions
+from steering.agents.steering_options import SteeringOptions
 from steering.paper.chapter import Run, Study, Wish
 from steering.paper.fits import strata_effect
 from steering.paper.report.text import markdown_table
