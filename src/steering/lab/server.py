@@ -108,7 +108,7 @@ class Lab:
             return self.you.act(whole("action", action, 0))
 
 
-def application(lab: Lab | SessionLab, speed: float) -> Any:
+def application(lab: Lab | SessionLab, speed: float | None) -> Any:
     """The Starlette application."""
     applications, middleware, trusted, responses, routing = require(
         "starlette.applications",
@@ -211,7 +211,7 @@ def bound(port: int) -> Any:
     return made
 
 
-def serve(lab: Lab | SessionLab, made: Any, speed: float) -> None:
+def serve(lab: Lab | SessionLab, made: Any, speed: float | None) -> None:
     """Answer until interrupted."""
     (uvicorn,) = require("uvicorn")
     config = uvicorn.Config(application(lab, speed), log_level="warning", access_log=False, lifespan="off")
