@@ -38,17 +38,18 @@ def asset(name: str) -> str:
 def live_page(speed: float | None) -> str:
     """The page that asks this server; without a speed it chooses one that suits the world."""
     head = '<link rel="stylesheet" href="/assets/lab.css">'
-    names = ("bokeh.min.js", *SCRIPTS)
-    scripts = "".join(f'<script src="/assets/{name}"></script>' for name in names)
+    # The picture moves before the script of the chart, a large one, is read.
+    names = (*SCRIPTS, "bokeh.min.js")
+    scripts = "".join(f'<script defer src="/assets/{name}"></script>' for name in names)
     return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": "" if speed is None else f"{speed:g}", "TITLE": "STEERING lab"})
 
 
 def world_pack(environment: Environment, tracks: Sequence[Track], steps: int, seed: int, *, live: bool) -> bytes:
-    """What the page needs before the first step."""
+    """What the page needs before the first step; live the chart comes later, since Bokeh takes its time to load."""
     names = [track.name for track in tracks]
     header, arrays = world(environment, names, steps, seed)
     more: dict[str, Any] = {
-        "chart": chart(names, live=live),
+        "chart": None if live else chart(names, live=False),
         "about": what(environment.name),
         "how": [how(track.agent) for track in tracks],
         "draws": [draws(track.agent) for track in tracks],

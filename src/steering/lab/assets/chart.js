@@ -3,16 +3,19 @@
 Lab.Chart = class {
   constructor() { this.doc = null; this.drawn = -1; this.at = 0; }
 
-  async make(world, box) {
+  /* Make the chart of a figure, or none yet. */
+  async make(figure, box) {
     box.replaceChildren();
     this.doc = null;
-    const manager = await Bokeh.embed.embed_item({ ...world.chart, target_id: box.id }, box.id);
+    if (!figure) return;
+    if (!window.Bokeh) await new Promise((done) => { window.addEventListener("load", done); });
+    const manager = await Bokeh.embed.embed_item({ ...figure, target_id: box.id }, box.id);
     this.doc = manager.roots[0].model.document;
     this.drawn = -1;
     this.theme();
   }
 
-  show(name) { this.doc.get_model_by_name(name).visible = true; }
+  show(name) { if (this.doc) this.doc.get_model_by_name(name).visible = true; }
 
   /* Draw if something is new and the last time is long enough ago. */
   keep(world, tracks, t, now, pause) {

@@ -164,7 +164,7 @@
     if (!ownSpeed) setSpeed(...natural());
     $("signs").hidden = Boolean(world.session);
     fit();
-    await chart.make(world, $("chart"));
+    await chart.make(world.chart, $("chart"));
     dirty = true;
   }
 
@@ -197,7 +197,8 @@
     const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await fetch(path, options);
     if (!answer.ok) throw new Error((await answer.json()).error);
-    return body === undefined ? Lab.unpack(await answer.arrayBuffer()) : answer.json();
+    const packed = answer.headers.get("content-type").startsWith("application/octet");
+    return packed ? Lab.unpack(await answer.arrayBuffer()) : answer.json();
   }
 
   async function poll(mine) {
@@ -229,6 +230,7 @@
       await poll(mine);
       go(reach());
       play(true);
+      await drawCurves(mine);
       return;
     }
     const form = $("form");
@@ -238,6 +240,13 @@
     form.seed.value = world.seed;
     await poll(mine);
     play(true);
+    await drawCurves(mine);
+  }
+
+  /* The chart comes last: its library is large. */
+  async function drawCurves(mine) {
+    const figure = await ask("/api/chart");
+    if (mine === run) await chart.make(figure, $("chart"));
   }
 
   async function begin(event) {
