@@ -67,7 +67,13 @@ def cpu(process: int) -> float:
 
 
 def row(case: str, number: float, unit: str, target: str = "", more: str = "") -> dict[str, Any]:
-    return {"case": case, "measured": f"{number:.3g} {unit}", "more": more, "load": os.getloadavg()[0], "target": target}
+    return {
+        "case": case,
+        "measured": f"{number:.3g} {unit}",
+        "more": more,
+        "load": os.getloadavg()[0],
+        "target": target,
+    }
 
 
 def start(browser: Browser) -> list[dict[str, Any]]:

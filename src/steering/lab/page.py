@@ -41,7 +41,7 @@ def live_page(speed: float | None) -> str:
     # The picture moves before the script of the chart, a large one, is read.
     names = (*SCRIPTS, "bokeh.min.js")
     scripts = "".join(f'<script defer src="/assets/{name}"></script>' for name in names)
-    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": "" if speed is None else f"{speed:g}", "TITLE": "STEERING lab"})
+    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": _speed(speed), "TITLE": "STEERING lab"})
 
 
 def world_pack(environment: Environment, tracks: Sequence[Track], steps: int, seed: int, *, live: bool) -> bytes:
@@ -106,7 +106,11 @@ def _exported(name: str, data: Sequence[str], speed: float | None) -> str:
     blocks = "".join(f'<script type="application/octet-stream" class="record">{part}</script>' for part in data)
     scripts = blocks + "".join(f"<script>{part}</script>" for part in code)
     title = f"{html.escape(name)} · STEERING lab"
-    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": "" if speed is None else f"{speed:g}", "TITLE": title})
+    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": _speed(speed), "TITLE": title})
+
+
+def _speed(speed: float | None) -> str:
+    return "" if speed is None else f"{speed:g}"
 
 
 def _filled(parts: dict[str, str]) -> str:

@@ -9,14 +9,15 @@ from steering.agents.registry import AGENTS
 from steering.envs.entries import ENTRIES
 
 HOW = {
-    "steering": "Adds a bonus where it can still learn something that matters for reward, so it plans its way to what it "
-    "does not know.",
-    "q_learning": "Does what has paid best so far, and now and then something at random. Nothing leads it to the unknown.",
+    "steering": "Adds a bonus where it can still learn something that matters for reward, so it plans its way to what "
+    "it does not know.",
+    "q_learning": "Does what has paid best so far, and now and then something at random. Nothing leads it to the "
+    "unknown.",
     "bayesian_q": "Keeps a range of what every action may be worth, draws from these ranges, and takes the best draw.",
     "ube": "Works out how unsure every value is, adds that to it with noise, and takes the best.",
     "mm": "Works out mean and spread of every value, draws from them, and takes the best draw.",
-    "psrl": "Imagines one world that fits what it saw and does what is best there; at the next plan it imagines another. "
-    "Nothing leads it to the unknown but chance.",
+    "psrl": "Imagines one world that fits what it saw and does what is best there; at the next plan it imagines "
+    "another. Nothing leads it to the unknown but chance.",
     "ids": "Adds a bonus for what it would learn about the world to the value of every action.",
     "ucrl2b": "Believes in the best world that its data do not rule out, and does what is best there.",
     "ucbvi": "Adds a bonus to what it knows little about, smaller with every visit.",

@@ -123,7 +123,9 @@ def animate_together(results: Comparison, *, seed: int | None = None, millisecon
         parts = [part for frame in all_of for part in (frame, gap)][:-1]
         frames.append(np.concatenate(parts, axis=1))
         steps = made[0].lines[number].partition(",")[0]
-        rewards = (f"{run.agent} {one.lines[number].rpartition(' ')[2]}" for run, one in zip(results, made, strict=True))
+        rewards = (
+            f"{run.agent} {one.lines[number].rpartition(' ')[2]}" for run, one in zip(results, made, strict=True)
+        )
         lines.append(f"{steps}, mean reward: {', '.join(rewards)}")
     title = f"{', '.join(results.agents)} (left to right) on {results.environment}, seed {chosen}"
     return Animation(title, tuple(frames), tuple(lines), made[0].milliseconds)

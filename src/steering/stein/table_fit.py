@@ -133,8 +133,8 @@ def _refuse_pairs(table: Floats) -> None:
     different = len(np.unique(rows, axis=0)) if table.shape[1] == 2 else len(rows)
     if len(rows) >= PAIRS and 2 * different <= len(rows):
         raise InvalidDistribution(
-            f"counts has shape {table.shape} with {different} different rows: raw pairs (x, y) or a table? Pass pairs as "
-            "samples=, and a table with its longer side across: counts.T (the test is the same)."
+            f"counts has shape {table.shape} with {different} different rows: raw pairs (x, y) or a table? Pass pairs "
+            "as samples=, and a table with its longer side across: counts.T (the test is the same)."
         )
 
 

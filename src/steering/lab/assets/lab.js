@@ -131,13 +131,23 @@
     if (!world.session && track.name !== YOU) box.append(map.why = Lab.text("p", "", "now"));
     canvas.addEventListener("click", (event) => {
       const s = map.hit(event.clientX, event.clientY);
-      if (s === null) return;
-      const chosen = track.policyAt(t, s) ?? Lab.actionsOf(world, s)[0];
-      picked = { track, s, a: chosen };
-      maps.forEach((one) => { one.picked = s; });
-      dirty = true;
+      if (s !== null) pick(track, s);
     });
     maps.push(map);
+  }
+
+  function pick(track, s) {
+    picked = { track, s, a: track.policyAt(t, s) ?? Lab.actionsOf(world, s)[0] };
+    maps.forEach((one) => { one.picked = s; });
+    dirty = true;
+  }
+
+  /* Cells of a large map are small, and some people have no pointer: a state can be named, too. */
+  function pickNamed() {
+    const given = $("which").value.trim(), named = world.stateNames.indexOf(given), s = named >= 0 ? named : Number(given || NaN);
+    const known = Number.isInteger(s) && s >= 0 && s < world.states;
+    say(known || !given ? "" : `There is no state ${given}; there are ${world.states}, from 0 on.`);
+    if (known) pick(picked?.track ?? tracks[0], s);
   }
 
   async function show(data) {
@@ -355,6 +365,7 @@
     $("colour").addEventListener("change", () => { dirty = true; });
     $("arrows").addEventListener("change", () => { dirty = true; });
     $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+    $("which").addEventListener("change", pickNamed);
     $("form").addEventListener("submit", begin);
     $("be").addEventListener("click", becomeAgent);
     document.addEventListener("keydown", keys);
