@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ from steering import TabularMDP, run
 from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.lab.page import export
+from steering.lab.recorder import Track
 from steering.lab.server import Lab, Setup
+from steering.lab.words import HOW
 
 AGENTS = ["steering", "psrl"]
 STEPS = 400
@@ -34,8 +37,6 @@ CAPTIONS = """[...document.querySelectorAll("figcaption")].map((f) =>
 CURVE = """((i) => { const d = Bokeh.documents[0].get_model_by_name("curve-" + i).data;
   return [d.x.at(-1), d.y.at(-1)]; })(%d)"""
 TRIED = """[...document.querySelectorAll("#panel-body tbody")[0].rows].map((r) => Number(r.cells[1].textContent))"""
-    """(() => { const w = document.getElementById("which"); w.value = %s; w.dispatchEvent(new Event("change")); })()"""
-)
 START = """(() => { const f = document.getElementById("form"); f.environment.value = "%s"; f.steps.value = %d;
   f.seed.value = %d; f.requestSubmit(); })()"""
 
@@ -206,6 +207,49 @@ def test_live_the_record_arrives_and_another_run_can_be_started(browser: Browser
     browser.until("document.getElementById('message').textContent.includes('did you mean')")
     assert [one for one in browser.asked if not one.startswith(address)] == []
     assert all("400" in one for one in browser.errors)  # the browser notes the refusal, nothing else
+
+
+def test_nobody_waits_for_a_slow_agent(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, whole = threading.Event(), Track.run
+
+    def run_later(track: Track) -> None:
+        if track.name == "psrl":
+            go.wait(60)
+        whole(track)
+
+    monkeypatch.setattr(Track, "run", run_later)
+    slow = "document.querySelectorAll('.found')[1].textContent.includes('It is slow: still at step 0.')"
+    with serving(Lab(Setup.checked("deepsea:4", AGENTS, 3000, 0))) as found:
+        browser.open(found)
+        browser.until(slow)
+        assert int(text(browser, "now")) > 0
+        go.set()
+        browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
+        pause(browser)
+        scrub(browser, 3000)
+        assert not browser.run(slow)
+        assert browser.run("document.querySelectorAll('.now')[1].textContent") == "The run is over."
+
+
+def test_the_page_says_how_agents_decide_and_why_here(browser: Browser, exported: Path) -> None:
+    browser.open(exported.as_uri())
+    pause(browser)
+    scrub(browser, 60)
+    assert text(browser, "about").startswith(
+        "Chain of n states in which only swimming right all the way pays. 8 states"
+    )
+    words = browser.run("[...document.querySelectorAll('.how')].map((p) => p.textContent)")
+    assert words == [HOW[name] for name in AGENTS]
+    results = [run("deepsea:8", name, steps=60, seeds=[0], windows=1) for name in AGENTS]
+    found = browser.run("[...document.querySelectorAll('.found')].map((p) => p.textContent)")
+    now = browser.run("[...document.querySelectorAll('.now')].map((p) => p.textContent)")
+    for one, sentence, why in zip(results, found, now, strict=True):
+        pairs = np.asarray(one.visits[0, 0])
+        seen = f"{(pairs.sum(axis=1) > 0).sum()} of 8 states and tried {(pairs > 0).sum()} of 16 actions"
+        assert seen in sentence
+        assert why.startswith("Now in state ")
+    assert "It follows the guess of the world that it drew at step" in now[1]
+    assert "guess of the world" not in now[0]
 
 
 def test_you_can_be_the_agent(browser: Browser, address: str) -> None:

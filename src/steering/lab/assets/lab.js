@@ -42,7 +42,7 @@
   function setSpeed(value, keep) {
     speed = keep ?? speedOf(value);
     $("speed").value = Math.max(0, Math.min(100, value));
-    $("speed-text").textContent = `${speed < 10 ? speed.toFixed(1) : Math.round(speed)} a second`;
+    $("speed-text").textContent = `${Number(speed.toFixed(speed < 10 ? 1 : 0))} a second`;
   }
 
   const faster = (more) => { ownSpeed = true; setSpeed(Number($("speed").value) + more); };
@@ -106,6 +106,7 @@
       for (const plan of track.plans) pen.fillRect(8 + ((wide - 16) * plan) / world.steps, i * band, 1, band - 1);
     });
     const ready = agents().every((track) => track.finished);
+    $("state-of-run").classList.toggle("idle", ready);
     if (world.session) {
       $("state-of-run").textContent = ready ? "each line below the slider is a suggestion" : `following the session: ${reach()} steps so far`;
       return;
@@ -166,7 +167,7 @@
     if (world.session && !$("asks").dataset.dressed) { Lab.dressSession(world, $); $("asks").dataset.dressed = "yes"; }
     pickedAsk = null;
     const many = world.agents.length > 1 ? `${world.agents.length} agents, same noise (seed ${world.seed})` : `one agent (seed ${world.seed})`;
-    $("about").textContent = `${world.about ? `${world.about} ` : ""}${world.states} states, ${world.actions} actions, ${world.horizon ? `episodes of ${world.horizon} steps` : "one long life"}; ${many}. The agents know none of it: they see where an action led and what it paid.`;
+    $("about").textContent = `${world.about ? `${world.about} ` : ""}${world.states} states, ${world.actions} actions, ${world.horizon ? `episodes of ${world.horizon} steps` : "no episodes"}; ${many}. The agents know none of it: they see where an action led and what it paid.`;
     if (world.session) $("about").textContent = `A session: ${world.states} states, ${world.actions} actions, agent ${world.agentInFull}, from its journal. ${world.notes.join(" ")}`;
     length();
     $("curves").replaceChildren(...world.agents.map((name, i) => curve(name, i)));
