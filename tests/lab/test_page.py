@@ -223,6 +223,7 @@ def test_nobody_waits_for_a_slow_agent(browser: Browser, monkeypatch: pytest.Mon
         browser.open(found)
         browser.until(slow)
         assert int(text(browser, "now")) > 0
+        assert "still making its first plan" in browser.run("document.querySelectorAll('.now')[1].textContent")
         go.set()
         browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
         pause(browser)

@@ -51,6 +51,7 @@ Lab.now = (track, here) => {
    tenth of their spread: they are means over draws of a belief, and move together. */
 Lab.why = (track, s, t) => {
   const { world } = track, frame = track.frameAt(t), chosen = track.policyAt(t, s), A = world.actions;
+  if (!track.plans.length) return "it is still making its first plan.";
   if (chosen === null) return `${track.name} keeps no plan as a table; it chooses each action when it gets there.`;
   const name = (a) => `“${world.actionName(a)}”`, others = Lab.actionsOf(world, s).filter((a) => a !== chosen);
   if (!others.length) return `there is only one action, ${name(chosen)}.`;
