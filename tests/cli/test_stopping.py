@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_tools import COMMAND, environment
 
+from steering.__main__ import main as begin
 from steering.cli import stopping
 
 STUCK = '''
@@ -141,3 +144,20 @@ def test_signals_are_as_before_afterwards() -> None:
         assert stopping.was_heard()
         assert stopping.exit_code() == 143
     assert ([signal.getsignal(number) for number, _ in SIGNALS], sys.unraisablehook) == before
+
+
+def test_ctrl_c_while_files_load_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = builtins.__import__
+
+    def interrupted(name: str, *more: Any) -> Any:
+        if name == "steering.cli":
+            raise KeyboardInterrupt
+        return whole(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as stop:
+        begin()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted.\n"
