@@ -39,8 +39,7 @@ def try_all(name, values, environments):
         for environment in environments:
             try:
                 results = run(environment, make_agent(text), steps=40, seeds=1)
-            except SteeringError as error:
-                assert "\n" not in str(error), text
+            except SteeringError:
                 refused += 1
             else:
                 assert np.isfinite(results.regret()).all(), text
