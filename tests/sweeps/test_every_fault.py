@@ -4,7 +4,7 @@ Three kinds. *Error*: the call fails as a broken disk does, once. *Crash*: the p
 done. *Power loss*: a crash after which only what was synced is left; names and removals that no fsync of their folder
 followed may be gone or not, in three mixtures (see `faulty_disk`). Each time every cell of which the store had said
 that it is kept must be there, the sweep is started again, and its tables must be those of a sweep in peace, byte for
-byte. The quick suite takes every 17th call here and some on a cluster, the slow one all of them, on each executor.
+byte. The quick suite takes every 29th call here and some on a cluster, the slow one all of them, on each executor.
 """
 
 import os
@@ -87,7 +87,7 @@ def enumerate_faults(tmp_path, monkeypatch, every, faults=FAULTS, **how):
 
 
 def test_a_fault_at_some_calls_loses_nothing_and_doubles_nothing(tmp_path, monkeypatch):
-    enumerate_faults(tmp_path, monkeypatch, every=17, workers=0)
+    enumerate_faults(tmp_path, monkeypatch, every=29, workers=0)
 
 
 @pytest.mark.slow
