@@ -15,7 +15,7 @@ RUN = ["run", "deepsea:3", "-a", "q_learning", "-t", "20", "-k", "1"]
 
 
 def started(cache, *more: str) -> subprocess.CompletedProcess[str]:
-    given = environment(NUMBA_CACHE_DIR=str(cache), NUMBA_OPT="0")  # what is compiled need not be fast
+    given = environment(NUMBA_CACHE_DIR=str(cache))
     given.pop(QUIET, None)
     return subprocess.run([*COMMAND, *RUN, *more], env=given, capture_output=True, text=True, timeout=600, check=True)
 
