@@ -1,18 +1,19 @@
-"""Where the command line begins, also with `python -m steering`: Ctrl-C is one line, while files load too."""
+"""The command `steering`, and `python -m steering`: a Ctrl-C from the first line on is one line too."""
 
 from __future__ import annotations
 
-import sys
+import os
 
 
 def main() -> None:
-    """Load the command line and run it."""
+    """Run the command line; see `steering.cli`."""
     try:
         from steering.cli import main as command
-    except KeyboardInterrupt:
-        print("interrupted.", file=sys.stderr)
-        sys.exit(130)
-    command()
+
+        command()
+    except KeyboardInterrupt:  # before signals are listened to, so that nothing has begun
+        os.write(2, b"interrupted.\n")
+        os._exit(130)
 
 
 if __name__ == "__main__":
