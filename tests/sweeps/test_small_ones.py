@@ -72,6 +72,23 @@ def test_a_worker_that_hangs_does_not_outlive_the_nursery(tmp_path):
         executor.close()
 
 
+def test_a_copy_of_a_worker_that_hangs_does_not_outlive_it(tmp_path):
+    """An environment copies its process, and the copy is in a call that never returns."""
+    wanted = {"environments": [faulty("orphan", marker=tmp_path / "pids")], "agents": ["psrl"], "steps": 20, "seeds": 2}
+    report = steering.sweep(wanted, tmp_path / "a", workers=1, retries=0, imports=FAULTY)
+    assert len(report.failed) == 2
+    assert all("copied the process (fork) in step" in reason for reason in report.failed.values())
+    copies = [int(line) for line in (tmp_path / "pids").read_text().split()]
+    assert copies
+    deadline = time.monotonic() + 10
+    while any(map(alive, copies)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = [pid for pid in copies if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
 def test_too_little_memory_is_no_bad_input(capsys):
     """A cluster should try again elsewhere: code 1, while 2 is for what would fail everywhere."""
     done = call(capsys, "run", "deepsea:4", "-a", "psrl", "-t", "1e15", "-k", "1")
