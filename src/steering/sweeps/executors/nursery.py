@@ -136,7 +136,7 @@ def serve(connection: Any) -> None:
 
 
 def die_with_parent() -> None:
-    """Ask the system to end this process when the one that forked it ends, however that happens and whatever it is in."""
+    """Ask the system to end this process with the one that forked it, however that ends and whatever this one is in."""
     parent = os.getppid()
     with contextlib.suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
