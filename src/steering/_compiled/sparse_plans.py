@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from steering._compiled import grouped_planning as planning
-from steering._compiled._jit import jit
+from steering._compiled._jit import inlined, jit
 from steering._compiled.planning import copy_values, tie_tolerance
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import (
@@ -45,7 +45,7 @@ ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
 
 
-@jit
+@inlined
 def bonus(weights, D, known, new, z, mass):
     """What is added to the expected reward of a row.
 
@@ -123,7 +123,7 @@ def _all_rows(belief, prior, choice, model, tables, fresh, space, about):
                 empty = row
 
 
-@jit
+@inlined
 def _push(s, queue, queued, tail):
     if not queued[s]:
         queued[s] = True
