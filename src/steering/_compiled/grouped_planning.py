@@ -14,7 +14,7 @@ of the values at most accuracy max|V|.
 import numpy as np
 
 from steering._compiled._jit import inlined, jit
-from steering._compiled.planning import _allow, canonical_policy, copy_values, linear_solve, tie_tolerance
+from steering._compiled.planning import canonical_policy, copy_values, linear_solve, tie_tolerance
 from steering._compiled.sparse_planning import CYCLE, ENOUGH, _jump
 
 SWEEPS = 30
@@ -184,33 +184,30 @@ def chain_values(rows, local, discount, policy, n_actions, V):
 
 
 @jit
-def policy_iteration(rows, local, mask, discount, V, policy, Q, max_iterations):
-    """Howard's rule as in `steering._compiled.planning.policy_iteration`, from the policy on; V, policy and Q in place.
+def howard(rows, local, mask, discount, V, policy, Q):
+    """Q of the values of a policy, and Howard's improvement of it, in place; whether the policy stayed as it was.
 
-    A system of S equations a round: where values are wanted to rounding it beats sweeps, whose error shrinks by the
-    discount at each, up to a thousand states or so.
+    The rule is that of `steering._compiled.planning.policy_iteration`. A policy that stays becomes the one of the lowest
+    actions among the best.
     """
     S, A = mask.shape
-    _allow(mask, policy)
-    for rounds in range(max_iterations):
-        chain_values(rows, local, discount, policy, A, V)
-        q_table(rows, local, mask, discount, V, Q)
-        scale = np.abs(V).max()
-        for s in range(S):
-            scale = max(scale, abs(local[s * A + policy[s]]))
-        tolerance = tie_tolerance(discount) * scale
-        changed = False
-        for s in range(S):
-            best = policy[s]
-            for a in range(A):
-                if Q[s, a] > Q[s, best]:
-                    best = a
-            if Q[s, best] > Q[s, policy[s]] + tolerance:
-                policy[s] = best
-                changed = True
-        if not changed or rounds == max_iterations - 1:
-            canonical_policy(Q, policy, tolerance)
-            return
+    q_table(rows, local, mask, discount, V, Q)
+    scale = np.abs(V).max()
+    for s in range(S):
+        scale = max(scale, abs(local[s * A + policy[s]]))
+    tolerance = tie_tolerance(discount) * scale
+    stays = True
+    for s in range(S):
+        best = policy[s]
+        for a in range(A):
+            if Q[s, a] > Q[s, best]:
+                best = a
+        if Q[s, best] > Q[s, policy[s]] + tolerance:
+            policy[s] = best
+            stays = False
+    if stays:
+        canonical_policy(Q, policy, tolerance)
+    return stays
 
 
 @jit

@@ -77,6 +77,7 @@ class SparseBelief(Belief):
         self._strength = 0.0
         self._base: Floats = np.empty(0)
         self._excess: Floats = np.empty(0)
+        self._drawn: tuple[NDArray[np.int32], Floats] = (np.empty(0, np.int32), np.empty(0))
 
     @property
     def samples(self) -> int:
@@ -166,7 +167,7 @@ class SparseBelief(Belief):
         return self._model("data")
 
     def draw_model(self, rng: np.random.Generator) -> tuple[GroupedRows, Floats]:
-        """One posterior draw of the rows and r (S, A)."""
+        """One posterior draw of the rows and r (S, A); the rows are good until the next draw."""
         S, A, R = self.n_states, self.n_actions, self.totals.size
         parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
         places = R * parts + self.seen + S
@@ -176,7 +177,10 @@ class SparseBelief(Belief):
             "use concentration=learned or a smaller eta, of which draws are sparse, or an agent that plans in the mean",
         )
         start, length = np.empty(R, np.int64), np.empty(R, np.int32)
-        heads, excess = np.empty(places, np.int32), np.empty(places)
+        # Kept from draw to draw: asking for the pages of a large array anew takes as long as filling them.
+        if self._drawn[0].size < places:
+            self._drawn = np.empty(places, np.int32), np.empty(places)
+        heads, excess = self._drawn
         base, r = np.empty(R), np.empty(R)
         row = used = 0
         while True:
@@ -188,6 +192,7 @@ class SparseBelief(Belief):
                 break
             more = heads.size // 2 + S
             heads, excess = np.append(heads, np.empty(more, np.int32)), np.append(excess, np.empty(more))
+            self._drawn = heads, excess
         return GroupedRows(S, A, (start, length, heads, excess, base)), self._pairs(r)
 
     # Moments ---------------------------------------------------------------------------------------------------------
