@@ -68,7 +68,7 @@ if _REASON is None:
 
 
 def inlined(function: F) -> F:
-    """As `jit`, and put into every compiled caller: a call with arrays passes 7 words for each, in an inner loop too."""
+    """As `jit`, and put into every compiled caller: a call passes 7 words for each array, also in an inner loop."""
     return jit(function, inline=True)
 
 

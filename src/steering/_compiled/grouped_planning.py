@@ -187,8 +187,8 @@ def chain_values(rows, local, discount, policy, n_actions, V):
 def howard(rows, local, mask, discount, V, policy, Q):
     """Q of the values of a policy, and Howard's improvement of it, in place; whether the policy stayed as it was.
 
-    The rule is that of `steering._compiled.planning.policy_iteration`. A policy that stays becomes the one of the lowest
-    actions among the best.
+    The rule is that of `steering._compiled.planning.policy_iteration`. A policy that stays becomes the one of the
+    lowest actions among the best.
     """
     S, A = mask.shape
     q_table(rows, local, mask, discount, V, Q)

@@ -120,8 +120,8 @@ def _split(rng, row, mass, unseen, n_states, eta, prior, stamp, heads, excess, u
 def _split_all(rng, row, mass, n_states, eta, prior, stamp, scratch, heads, excess, used):
     """A part for every unseen outcome; their mean rewards are drawn as one sum.
 
-    A mean reward is normal given its precision tau ~ Gamma(alpha), so that given all precisions sum_y p_y mu_y is normal
-    as well, with variance sum_y p_y^2 beta / (lambda tau_y): one normal for the row and not one for each outcome.
+    A mean reward is normal given its precision tau ~ Gamma(alpha), so that given all precisions sum_y p_y mu_y is
+    normal as well, with variance sum_y p_y^2 beta / (lambda tau_y): one normal for the row, not one for each outcome.
     """
     mean, lam, shape, rate = prior
     first = used

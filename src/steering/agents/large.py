@@ -29,7 +29,7 @@ EVALUATION_ACCURACY = 1e-10
 """Relative accuracy of the values of a policy."""
 MAX_SWEEPS = 100_000
 FINE = 1e-9
-"""Relative accuracy below which linear systems are solved instead of sweeps made, where there are not too many states."""
+"""Relative accuracy below which linear systems are solved instead of sweeps made, unless there are too many states."""
 
 
 class RowSolver:

@@ -1,7 +1,7 @@
 r"""Values to rounding on grouped rows: policy iteration by linear systems, up to a thousand states or so.
 
-The chain of a policy is P = E + b 1', with E the excess at the outcomes listed and b the probability of every other one,
-so that with A = I - discount E
+The chain of a policy is P = E + b 1', with E the excess at the outcomes listed and b the probability of every other
+one, so that with A = I - discount E
 
     V = x + discount (1'V) y,     x = A^-1 c,  y = A^-1 b,     1'V = 1'x / (1 - discount 1'y),
 
