@@ -321,8 +321,3 @@ class SparseBelief(Belief):
 
 def _places(size: int) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
     return np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size)
-
-
-def draws_are_dense(*, eta: float = 1.0, concentration: str = "fixed", **_: Any) -> bool:
-    """Whether every outcome gets a part of its own in all draws with these options."""
-    return concentration == "fixed" and eta >= sparse_draws.LARGE
