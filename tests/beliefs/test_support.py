@@ -8,8 +8,8 @@ from scipy.stats import ks_2samp
 
 from steering import _memory
 from steering.agents.stein_information import InformationChoice, SteinInformation
-from steering.beliefs import ModelBelief, SparseBelief, make_belief
-from steering.errors import SteeringError, TooLarge
+from steering.beliefs import ModelBelief, SparseBelief, make_belief, support
+from steering.errors import SlowWarning, SteeringError, TooLarge
 
 S, A = 6, 2
 LEARNED = {"concentration": "learned", "reward_scale": "learned"}
@@ -173,3 +173,10 @@ def test_what_does_not_fit_is_refused_in_one_sentence(monkeypatch) -> None:
     monkeypatch.setattr(_memory, "available", lambda: 10**7)
     with pytest.raises(TooLarge, match="a belief about 1000000 states"):
         SparseBelief(1_000_000, 4)
+
+
+def test_a_draw_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    belief = SparseBelief(20, 2)
+    monkeypatch.setattr(support, "MANY", 800)
+    with pytest.warns(SlowWarning, match="splits every row of 20 states .* concentration=learned or a small eta"):
+        belief.draw_model(np.random.default_rng(0))

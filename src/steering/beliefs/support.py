@@ -10,6 +10,7 @@ there is one new reward for 64 of them, instead of at each `refresh`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from steering.beliefs.base import MEAN_PULL, Belief, Transitions
 from steering.beliefs.grouped import GroupedRows, refuse_table
 from steering.beliefs.model import ModelBelief
 from steering.beliefs.normal_gamma import NormalGammaCells
+from steering.errors import SlowWarning
 
 BYTES_PER_ROW = 120
 """What a pair (s, a) costs before anything was seen of it, a plan included."""
 ROOM = 1024
 """Places of the pool, at first."""
+MANY = 2**27
+"""Parts of a draw that take seconds, so that a run would seem to hang."""
 PLACE_BYTES = 12
 """Of a drawn outcome: its number and its probability."""
 
@@ -171,6 +175,14 @@ class SparseBelief(Belief):
         S, A, R = self.n_states, self.n_actions, self.totals.size
         parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
         places = R * parts + self.seen + S
+        if self.eta >= sparse_draws.LARGE and places >= MANY:
+            warnings.warn(
+                f"a posterior draw with a concentration of {self.eta:g} splits every row of {S} states among all of them: "
+                f"{places / 1e6:.0f} million parts, about {2e-8 * places:.0f} s for a plan; with concentration=learned "
+                "or a small eta most are never drawn.",
+                SlowWarning,
+                stacklevel=2,
+            )
         _memory.require(
             float(PLACE_BYTES) * places,
             f"a posterior draw of {S} states and {A} actions with a concentration of {self.eta:g} for each next state",
