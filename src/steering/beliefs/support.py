@@ -175,19 +175,19 @@ class SparseBelief(Belief):
         S, A, R = self.n_states, self.n_actions, self.totals.size
         parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
         places = R * parts + self.seen + S
-        if self.eta >= sparse_draws.LARGE and places >= MANY:
-            warnings.warn(
-                f"a posterior draw with a concentration of {self.eta:g} splits every row of {S} states among all of them: "
-                f"{places / 1e6:.0f} million parts, about {2e-8 * places:.0f} s for a plan; with concentration=learned "
-                "or a small eta most are never drawn.",
-                SlowWarning,
-                stacklevel=2,
-            )
         _memory.require(
             float(PLACE_BYTES) * places,
             f"a posterior draw of {S} states and {A} actions with a concentration of {self.eta:g} for each next state",
             "use concentration=learned or a smaller eta, of which draws are sparse, or an agent that plans in the mean",
         )
+        if self.eta >= sparse_draws.LARGE and places >= MANY:
+            warnings.warn(
+                f"a posterior draw with a concentration of {self.eta:g} splits every row of {S} states among all: "
+                f"{places / 1e6:.0f} million parts, about {2e-8 * places:.0f} s for a plan; with concentration=learned "
+                "or a small eta most are never drawn.",
+                SlowWarning,
+                stacklevel=2,
+            )
         start, length = np.empty(R, np.int64), np.empty(R, np.int32)
         # Kept from draw to draw: asking for the pages of a large array anew takes as long as filling them.
         if self._drawn[0].size < places:
