@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from steering._version import __version__
 from steering.envs.registration import register_on_import
 
+# The command line listens to signals as soon as this is loaded: until then everything counts, the typing module too.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from steering.agents import Agent, list_agents, make_agent, register_agent
     from steering.envs import Environment, list_envs, make_env, register_env
     from steering.errors import SteeringError
@@ -75,6 +76,8 @@ register_on_import()
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        import importlib
+
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'steering' has no attribute '{name}'")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import types
 import typing
@@ -72,10 +73,33 @@ def choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
 def in_range(name: str, value: float, low: float, high: float = np.inf, *, open_low: bool = False) -> None:
     """Refuse a number outside [low, high], or (low, high] with `open_low`; NaN is always outside."""
     fits = low < value <= high if open_low else low <= value <= high
-    if not fits or not np.isfinite(value):
+    if not fits or not np.isfinite(number_of(name, value)):
         border = "a finite number above" if open_low else "a finite number of at least"
         upper = "" if high == np.inf else f" and at most {high:g}"
         raise InvalidOption(f"{name} is {value}; it must be {border} {low:g}{upper}.")
+
+
+SMALLEST, LARGEST = 1e-200, 1e100
+"""Sizes of numbers other than 0 in options: their squares and reciprocals, times what a world brings, stay finite."""
+MOST = 2**31 - 1
+"""Of what is counted in options."""
+
+
+def moderate(name: str, value: float, largest: float = LARGEST) -> None:
+    """Refuse a number other than 0 whose size floating point numbers cannot compute with; others are left alone."""
+    if np.isfinite(value) and value != 0 and not SMALLEST <= abs(value) <= largest:
+        raise InvalidOption(f"{name} is {value}; numbers other than 0 must be {SMALLEST:g} to {largest:g} in size.")
+
+
+def moderate_options(options: Any, *checked: str) -> None:
+    """Refuse numbers of a dataclass of options that are too small, too large or too many, but for those `checked`."""
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if field.name in checked or isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if field.type in (int, "int") and abs(value) > MOST:
+            raise InvalidOption(f"{field.name} is {value}; it must be at most {MOST}.")
+        moderate(field.name, value)
 
 
 def typed(what: str, value: Any, hint: Any) -> Any:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from cli_tools import call
 
-from steering.cli import app, main
+from steering.cli import main
 from steering.cli.common import EXIT_BAD_INPUT, EXIT_DISK_FULL, EXIT_FAILURE
+from steering.cli.program import app
 
 SHORT = ("--steps", "20", "--seeds", "1")
 NAN_REWARD = """{"schema": "steering-mdp", "version": 1, "P": [[[0.5, 0.5], [1, 0]], [[0, 1], [1, 0]]],

@@ -68,7 +68,7 @@ def test_progress_now_and_then(asking: None, capsys, monkeypatch: pytest.MonkeyP
 
 
 def test_the_command_line_asks_unless_json_is_wanted(asking: None, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steering import cli
+    from steering.cli import main, program
 
     wanted: list[bool] = []
 
@@ -76,8 +76,8 @@ def test_the_command_line_asks_unless_json_is_wanted(asking: None, capsys, monke
         wanted.append(value)
         return compiling_is_said(False)
 
-    monkeypatch.setattr(cli, "compiling_is_said", said)
+    monkeypatch.setattr(program, "compiling_is_said", said)
     for arguments in (["envs"], ["envs", "--json"]):
         with pytest.raises(SystemExit):
-            cli.main(arguments)
+            main(arguments)
     assert wanted == [True, False]

@@ -43,7 +43,8 @@ def test_seeds_as_a_number_or_a_list(capsys: Capture) -> None:
         (("-t", "inf"), "'inf' is not a whole number"),
         (("-t", "many"), "'many' is not a whole number"),
         (("-k", "1,x"), "'x' is not a whole number"),
-        (("-k", "1,,2"), "'' is not a whole number"),
+        (("-k", "1,,2"), "'1,,2' lacks a seed beside a comma; write 10 for that many, or the seeds: 1,2,3"),
+        (("-k", ","), "',' lacks a seed beside a comma"),
         (("-k", "3,3"), "a seed is given twice"),
         (("-k", "0"), "--seeds is 0; it must be at least 1"),
     ],
@@ -63,6 +64,10 @@ def test_numbers_that_are_none(options: tuple[str, ...], says: str, capsys: Capt
         (
             "psrl,steering",
             "error: 'psrl,steering' is several agents; give one at a time: -a psrl -a steering (in Python, a list).\n",
+        ),
+        (
+            "Steering,preset=v1,eta=2",
+            "error: unknown agent 'Steering,preset=v1,eta=2'; options follow a colon: 'steering:preset=v1,eta=2'.\n",
         ),
     ],
 )

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_tools import COMMAND, environment
@@ -132,12 +134,132 @@ def test_an_interrupt_that_a_callback_drops_comes_again(place: Path) -> None:
     assert stopped(place, signal.SIGTERM, "slow\n", "envs", "--import", "drops") == (143, "", "interrupted.\n")
 
 
+def ended(code: str, *signals: tuple[int, float]) -> tuple[int, str, str]:
+    """Run some lines in a process of their own that says `ready`, and send it signals after so many seconds each."""
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for number, seconds in signals:
+            time.sleep(seconds)
+            process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+WAIT = "print('ready', flush=True); time.sleep(600)"
+LOADS = f"""
+import sys, time
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+
+class Slow(MetaPathFinder, Loader):
+    def find_spec(self, name, path, target=None):
+        return ModuleSpec(name, self) if name == {{module!r}} else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        try:
+            {WAIT}
+        except BaseException:
+            raise ImportError("as some libraries do") from None
+
+sys.meta_path.insert(0, Slow())
+sys.argv = ["steering", "run", "deepsea:3", "-a", "psrl"]
+from steering.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "steering.cli.run", "numba"])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_signal_while_modules_are_loaded_is_one_line(module: str, number: int, code: int) -> None:
+    """The first half second of every command; also where a library would turn an interrupt into another error."""
+    assert ended(LOADS.format(module=module), (number, 0.0)) == (code, "", "interrupted.\n")
+
+
+def test_an_interrupt_before_signals_are_listened_to_is_one_line() -> None:
+    loads = LOADS.format(module="steering.cli.stopping").replace("except BaseException", "except ZeroDivisionError")
+    assert ended(loads, (signal.SIGINT, 0.0)) == (130, "", "interrupted.\n")
+
+
+ENDS = f"""
+import atexit, sys, time
+def last():
+    {WAIT}
+atexit.register(last)
+sys.argv = ["steering", "run", "nowhere"]
+from steering.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [number for number, _ in SIGNALS])
+def test_a_signal_after_the_command_leaves_its_line_and_its_code(number: int) -> None:
+    code, out, err = ended(ENDS, (number, 0.0))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+
+
+CLEANS = """
+import sys, time
+from steering.cli import program, stopping
+
+def command(*given, **options):
+    with stopping.saying("interrupted; all is kept."):
+        try:
+            print("ready", flush=True)
+            time.sleep(600)
+        finally:
+            time.sleep({seconds})
+            print("kept")
+
+program.typer.main.get_command = lambda app: command
+sys.argv = ["steering", "run"]
+from steering.__main__ import main
+main()
+"""
+
+
+def test_a_second_interrupt_at_once_says_nothing_new() -> None:
+    found = ended(CLEANS.format(seconds=0.8), (signal.SIGTERM, 0.0), (signal.SIGINT, 0.1))
+    assert found == (143, "kept\n", "interrupted; all is kept.\n")
+
+
+def test_a_second_interrupt_later_ends_it() -> None:
+    pause = 1.5 * stopping.PATIENCE
+    found = ended(CLEANS.format(seconds=600), (signal.SIGTERM, 0.0), (signal.SIGINT, pause))
+    assert found == (143, "", "interrupted; all is kept.\n")
+
+
+def test_an_interrupt_that_left_an_exec_keeps_the_code() -> None:
+    """Python would end as if killed by Ctrl-C, whatever the code is."""
+    code = CLEANS.format(seconds=0).replace("time.sleep(600)", 'exec("time.sleep(600)")')
+    assert ended(code, (signal.SIGTERM, 0.0)) == (143, "kept\n", "interrupted; all is kept.\n")
+
+
 def test_signals_are_as_before_afterwards() -> None:
     before = [signal.getsignal(number) for number, _ in SIGNALS], sys.unraisablehook
     with stopping.heard():
         assert all(signal.getsignal(number) is stopping._hear for number, _ in SIGNALS)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), stopping.interrupts():
             signal.raise_signal(signal.SIGTERM)
         assert stopping.was_heard()
         assert stopping.exit_code() == 143
     assert ([signal.getsignal(number) for number, _ in SIGNALS], sys.unraisablehook) == before
+
+
+def test_a_second_signal_is_not_dropped_where_the_first_one_was() -> None:
+    dropped = SimpleNamespace(exc_type=KeyboardInterrupt)
+    with stopping.heard(), stopping.interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        sys.unraisablehook(dropped)  # type: ignore[arg-type]
+        signal.raise_signal(signal.SIGINT)  # in the hook, say: the same wish, and it raises nothing there
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(60)  # until it comes again

@@ -121,6 +121,11 @@ def test_names_from_files_are_shown_as_they_are() -> None:
 
 
 def test_refusals() -> None:
+    mdp = make_env("deepsea:4").table
+    with pytest.raises(InvalidOption, match=r"file to write, use plot\(path='map.png'\)"):
+        mdp.plot("map.png")
+    with pytest.raises(InvalidOption, match=r"policy\[2\] is 5, which is no action; give an action \(0 to 1"):
+        mdp.plot(policy=[0, 1, 5, 0])
     with pytest.raises(InvalidOption, match="cell"):
         make_env("deepsea:4").render(cell=1)
     with pytest.raises(InvalidOption, match="state"):

@@ -13,41 +13,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 from browser import Browser
 from cli_tools import call
+from lab_page import EVIL, SETTLE, click, fits, pause, pick, scrub, serving, text
 
 from steering import TabularMDP, run
 from steering.agents import make_agent
 from steering.envs import Environment, make_env
 from steering.lab.page import export
-from steering.lab.server import Lab, Setup, application, bound
+from steering.lab.recorder import Track
+from steering.lab.server import Lab, Setup
+from steering.lab.words import HOW
 
 AGENTS = ["steering", "psrl"]
 STEPS = 400
 SMALL = 3_000_000
 """Bytes of a page with 5,000 steps of two agents, at most."""
-EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 HASH = """document.querySelectorAll("#maps canvas")[%d].toDataURL()"""
 CLICK = """(() => { const c = document.querySelectorAll("#maps canvas")[%d], b = c.getBoundingClientRect();
   c.dispatchEvent(new MouseEvent("click", { clientX: b.left + b.width * %g, clientY: b.top + b.height * %g })); })()"""
 CAPTIONS = """[...document.querySelectorAll("figcaption")].map((f) =>
-  [f.querySelector(".regret").textContent, f.querySelector(".reward").textContent])"""
+  [".regret", ".reward"].map((name) => f.querySelector(name)).map((b) => [b.title, b.textContent]))"""
 CURVE = """((i) => { const d = Bokeh.documents[0].get_model_by_name("curve-" + i).data;
   return [d.x.at(-1), d.y.at(-1)]; })(%d)"""
 TRIED = """[...document.querySelectorAll("#panel-body tbody")[0].rows].map((r) => Number(r.cells[1].textContent))"""
-WIDE = """[...document.querySelectorAll("main *")].filter((e) =>
-  !e.closest(".wide") && e.getBoundingClientRect().right > innerWidth + 1).length"""
 START = """(() => { const f = document.getElementById("form"); f.environment.value = "%s"; f.steps.value = %d;
   f.seed.value = %d; f.requestSubmit(); })()"""
-SETTLE = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    made = Browser(tmp_path_factory.mktemp("profile"))
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -60,41 +51,17 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    made = bound(0)
-    lab = Lab(Setup.checked("deepsea:8", AGENTS, STEPS, 0))
-    config = uvicorn.Config(application(lab, 50.0), log_level="error", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [made]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{made.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(10)
-    lab.stop()
-
-
-def click(browser: Browser, name: str) -> None:
-    browser.run(f"document.getElementById('{name}').click()")
-    browser.run(SETTLE)
-
-
-def text(browser: Browser, name: str) -> str:
-    return str(browser.run(f"document.getElementById('{name}').textContent"))
-
-
-def scrub(browser: Browser, t: int) -> None:
-    slider = "document.getElementById('time')"
-    browser.run(f"{slider}.value = {t}; {slider}.dispatchEvent(new Event('input'))")
-    browser.run(SETTLE)
-
-
-def pause(browser: Browser) -> None:
-    if "pause" in text(browser, "play"):
-        click(browser, "play")
+    with serving(Lab(Setup.checked("deepsea:8", AGENTS, STEPS, 0))) as found:
+        yield found
 
 
 def finals(browser: Browser) -> list[tuple[float, float]]:
+    """Regret and reward of every map: in full, as their titles are; what is seen is rounded to four digits."""
     found = browser.run(CAPTIONS)
-    return [(float(regret), float(reward)) for regret, reward in found]
+    for full, seen in (pair for one in found for pair in one):
+        assert len(seen.strip("-").replace(".", "").lstrip("0")) <= 4 or float(seen) == round(float(full))
+        assert float(seen) == pytest.approx(float(full), rel=6e-4, abs=1e-9)
+    return [(float(regret[0]), float(reward[0])) for regret, reward in found]
 
 
 def true_finals(env: Any, steps: int, seed: int = 0) -> list[tuple[float, float]]:
@@ -149,7 +116,7 @@ def test_numbers_are_those_of_the_run(browser: Browser, exported: Path) -> None:
     browser.open(exported.as_uri())
     pause(browser)
     scrub(browser, 5000)
-    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", 5000), rtol=1e-5)
+    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", 5000), rtol=1e-12, atol=1e-9)
     browser.until(f"{CURVE % 0}[0] === 5000")
     for i, (regret, _) in enumerate(true_finals("deepsea:8", 5000)):
         assert browser.run(CURVE % i)[1] == pytest.approx(regret, abs=1e-9)
@@ -188,17 +155,16 @@ def test_a_state_is_explained(browser: Browser, tmp_path: Path) -> None:
     browser.run("document.querySelector('#panel-body tbody').rows[1].click()")
     browser.run(SETTLE)
     assert float(text(browser, "believed")) == pytest.approx(agent.belief.mean_model()[1][0, 1], rel=6e-3)
-    assert browser.run("document.querySelector('.why').textContent").startswith(("It exploits", "It explores"))
+    assert browser.run("document.querySelector('.why').textContent").startswith("It ")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_it_fits_its_window(browser: Browser, exported: Path, tmp_path: Path, width: int, dark: bool) -> None:
     browser.open(exported.as_uri(), width=width, dark=dark)
     pause(browser)
-    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert fits(browser, width)
     back = browser.run("getComputedStyle(document.body).backgroundColor")
     assert (back == "rgb(255, 255, 255)") is not dark
-    assert browser.run(WIDE) == 0
     click(browser, "theme")
     assert browser.run("getComputedStyle(document.body).backgroundColor") != back
     browser.picture(tmp_path / "page.png", whole=True)
@@ -214,9 +180,9 @@ def test_names_from_files_are_text(browser: Browser, tmp_path: Path) -> None:
     export(path, Environment(EVIL, mdp), [make_agent("psrl")], steps=40, seed=0, speed=20)
     browser.errors.clear()
     browser.open(path.as_uri())
-    for place in (0.2, 0.3, 0.4, 0.43):
-        browser.run(CLICK % (0, place, 0.5))
-    browser.run(SETTLE)
+    for name in (EVIL, "9", ""):  # the second is no state: said, and the panel stays
+        pick(browser, name)
+        assert ("There is no state 9; there are 3" in text(browser, "message")) is (name == "9")
     assert text(browser, "environment") == EVIL
     assert EVIL in text(browser, "panel-body")
     assert browser.run("document.querySelectorAll('img').length") == 0
@@ -230,17 +196,61 @@ def test_live_the_record_arrives_and_another_run_can_be_started(browser: Browser
     browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
     pause(browser)
     scrub(browser, STEPS)
-    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", STEPS), rtol=1e-5)
+    np.testing.assert_allclose(finals(browser), true_finals("deepsea:8", STEPS), rtol=1e-12, atol=1e-9)
     browser.run(START % ("riverswim", 200, 4))
     browser.until("document.getElementById('environment').textContent.startsWith('riverswim')")
     browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
     pause(browser)
     scrub(browser, 200)
-    np.testing.assert_allclose(finals(browser), true_finals("riverswim", 200, 4), rtol=1e-5)
+    np.testing.assert_allclose(finals(browser), true_finals("riverswim", 200, 4), rtol=1e-12, atol=1e-9)
     browser.run(START % ("deepseaa:8", 200, 4))
     browser.until("document.getElementById('message').textContent.includes('did you mean')")
     assert [one for one in browser.asked if not one.startswith(address)] == []
     assert all("400" in one for one in browser.errors)  # the browser notes the refusal, nothing else
+
+
+def test_nobody_waits_for_a_slow_agent(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, whole = threading.Event(), Track.run
+
+    def run_later(track: Track) -> None:
+        if track.name == "psrl":
+            go.wait(60)
+        whole(track)
+
+    monkeypatch.setattr(Track, "run", run_later)
+    slow = "document.querySelectorAll('.found')[1].textContent.includes('It is slow: still at step 0.')"
+    with serving(Lab(Setup.checked("deepsea:4", AGENTS, 3000, 0))) as found:
+        browser.open(found)
+        browser.until(slow)
+        assert int(text(browser, "now")) > 0
+        assert "still making its first plan" in browser.run("document.querySelectorAll('.now')[1].textContent")
+        go.set()
+        browser.until("document.getElementById('state-of-run').textContent.includes('plan')")
+        pause(browser)
+        scrub(browser, 3000)
+        assert not browser.run(slow)
+        assert browser.run("document.querySelectorAll('.now')[1].textContent") == "The run is over."
+
+
+def test_the_page_says_how_agents_decide_and_why_here(browser: Browser, exported: Path) -> None:
+    browser.open(exported.as_uri())
+    pause(browser)
+    scrub(browser, 60)
+    assert text(browser, "about").startswith(
+        "Chain of n states in which only swimming right all the way pays. 8 states"
+    )
+    words = browser.run("[...document.querySelectorAll('.how')].map((p) => p.textContent)")
+    assert words == [HOW[name] for name in AGENTS]
+    results = [run("deepsea:8", name, steps=60, seeds=[0], windows=1) for name in AGENTS]
+    found = browser.run("[...document.querySelectorAll('.found')].map((p) => p.textContent)")
+    now = browser.run("[...document.querySelectorAll('.now')].map((p) => p.textContent)")
+    for one, sentence, why in zip(results, found, now, strict=True):
+        pairs = np.asarray(one.visits[0, 0])
+        seen = f"{(pairs.sum(axis=1) > 0).sum()} of 8 states and tried {(pairs > 0).sum()} of 16 actions"
+        assert seen in sentence
+        assert why.startswith("Now in state ")
+    assert "It follows the guess of the world that it drew at step" in now[1]
+    assert "guess of the world" not in now[0]
 
 
 def test_you_can_be_the_agent(browser: Browser, address: str) -> None:

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from steering import run
 from steering.agents import make_agent
+from steering.agents.registry import AGENTS
 from steering.envs import make_env
 from steering.envs.layout import layout_of, spring
 from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.lab.packing import KEPT_BITS, pack, rounded, small_unsigned, unpack
 from steering.lab.recorder import Track, You
 from steering.lab.server import Lab, Setup
+from steering.lab.words import HOW, what
 from steering.lab.world import likely_moves, world
 
 FRESH = (0, 0, 0, 0)
@@ -64,6 +66,26 @@ def test_frames_hold_the_belief_of_their_plan() -> None:
     own = (frame.eta + counts) / (frame.eta + counts).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(own, P, rtol=1e-12)
     np.testing.assert_allclose((own * (weight * mean + sums) / (weight + counts)).sum(axis=-1), r, atol=1e-12)
+
+
+def test_large_worlds_are_looked_at_without_draws() -> None:
+    """One draw of 900 states has 3 million numbers: Q is that of the mean model, and looking changes nothing."""
+    track = recorded("maze:30", "steering", 200)
+    np.testing.assert_array_equal(track.simulator.rewards, run("maze:30", "steering", steps=200, seeds=[3]).rewards[0])
+    last = track.frames[-1]
+    assert np.isnan(last.spread).all()
+    agent = make_agent("steering")
+    run("maze:30", agent, steps=last.time + 1, seeds=[3], windows=1)
+    P, r = agent.belief.mean_model()
+    _, Q = agent.solve(P, r)
+    np.testing.assert_allclose(last.q, Q[0], rtol=2e-3)
+
+
+def test_every_agent_is_told_in_plain_words() -> None:
+    assert set(HOW) == {name for name, entry in AGENTS.items() if entry.home is None}
+    assert all(len(words) < 170 and words.endswith(".") for words in HOW.values())
+    assert what("deepsea:8") == "Chain of n states in which only swimming right all the way pays."
+    assert what("gym:FrozenLake-v1") == what("mine") == ""
 
 
 def test_agents_without_a_belief_say_so() -> None:

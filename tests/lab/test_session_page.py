@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 from browser import Browser
 from cli_tools import call
+from lab_page import EVIL, SETTLE, click, fits, pick, scrub, serving, text
 from session_tools import resummed
 
 from steering.envs.layout import cells_by_name
@@ -19,33 +18,13 @@ from steering.errors import InvalidOption, NotAvailable, SteeringError
 from steering.lab.journal import SessionLab, is_session
 from steering.lab.packing import unpack
 from steering.lab.page import write_page
-from steering.lab.server import application, bound
 from steering.session import Session
 from steering.session.errors import JournalDamaged
 from steering.session.replay import PATIENCE, Replay
 
 STATES, ACTIONS = ["good", "worn", "broken"], ["run", "fix"]
-EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 FRESH = "0,0,0,0,0"
-SETTLE = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))"
 NOW = "Number(document.getElementById('now').textContent)"
-PICK = """((name) => { const c = document.querySelector("#maps canvas"), b = c.getBoundingClientRect();
-  const title = document.getElementById("panel-title");
-  const settle = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return (async () => { for (let x = 0.01; x < 1; x += 0.03) for (let y = 0.03; y < 1; y += 0.06) {
-    c.dispatchEvent(new MouseEvent("click", { clientX: b.left + b.width * x, clientY: b.top + b.height * y }));
-    await settle();
-    if (title.textContent === name) return true;
-  } return false; })(); })(%s)"""
-WIDE = """[...document.querySelectorAll("main *")].filter((e) =>
-  !e.closest(".wide") && e.getBoundingClientRect().right > innerWidth + 1).length"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    made = Browser(tmp_path_factory.mktemp("profile"))
-    yield made
-    made.close()
 
 
 def use(session: Session, steps: int, seed: int = 0) -> None:
@@ -71,21 +50,6 @@ def made(place: Path, steps: int = 60, **options: Any) -> Path:
         session.cancel(session.ask("good", ["fix"]).id)
         session.ask("broken")
     return place
-
-
-def click(browser: Browser, name: str) -> None:
-    browser.run(f"document.getElementById('{name}').click()")
-    browser.run(SETTLE)
-
-
-def text(browser: Browser, name: str) -> str:
-    return str(browser.run(f"document.getElementById('{name}').textContent"))
-
-
-def scrub(browser: Browser, t: int) -> None:
-    slider = "document.getElementById('time')"
-    browser.run(f"{slider}.value = {t}; {slider}.dispatchEvent(new Event('input'))")
-    browser.run(SETTLE)
 
 
 def listed(browser: Browser) -> list[list[str]]:
@@ -116,8 +80,8 @@ def test_the_exported_page_replays_and_asks_for_nothing(browser: Browser, export
     with Session.open(place, read_only=True) as session:
         history = session.history()
     assert text(browser, "steps") == str(len(history)) == "81"
-    shown = browser.run("document.querySelector('figcaption .reward').textContent")
-    assert float(shown) == pytest.approx(history["reward"].sum(), rel=1e-5)
+    shown = browser.run("document.querySelector('figcaption .reward').title")
+    assert float(shown) == pytest.approx(history["reward"].sum())
     assert "81 steps learned, 63 suggestions" in browser.run("document.querySelector('.found').textContent")
     browser.until("Bokeh.documents[0].get_model_by_name('curve-0').data.x.at(-1) === 81")
     last = browser.run("Bokeh.documents[0].get_model_by_name('curve-0').data.y.at(-1)")
@@ -161,7 +125,8 @@ def test_a_state_shows_what_the_session_believes(browser: Browser, exported: tup
     browser.open(page.as_uri())
     click(browser, "play")
     scrub(browser, 81)
-    assert browser.run(PICK % "'good'")
+    pick(browser, "good")
+    assert text(browser, "panel-title") == "good"
     found = browser.run(
         "[...document.querySelectorAll('#panel-body tbody')[0].rows].map((r) => [...r.cells].map((c) => c.textContent))"
     )
@@ -187,21 +152,15 @@ def test_it_fits_its_window(browser: Browser, exported: tuple[Path, Path], width
     browser.open(exported[1].as_uri(), width=width, dark=dark)
     click(browser, "play")
     scrub(browser, 81)
-    assert browser.run("document.documentElement.scrollWidth") <= width
-    assert browser.run(WIDE) == 0
+    assert fits(browser, width)
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[Path, str, SessionLab]]:
-    place, listening = made(tmp_path / "press", steps=10), bound(0)
+    place = made(tmp_path / "press", steps=10)
     lab = SessionLab(place)
-    server = uvicorn.Server(uvicorn.Config(application(lab, 50.0), log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield place, f"http://127.0.0.1:{listening.getsockname()[1]}/", lab
-    server.should_exit = True
-    thread.join(10)
-    lab.stop()
+    with serving(lab) as address:
+        yield place, address, lab
 
 
 def test_it_follows_while_the_page_is_open(browser: Browser, served: tuple[Path, str, SessionLab]) -> None:
@@ -252,7 +211,7 @@ def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
     assert text(browser, "environment") == EVIL
     assert EVIL in text(browser, "asks-body")
     assert EVIL in text(browser, "reason")
-    browser.run(PICK % "'nothing has this name'")
+    pick(browser, EVIL)
     assert EVIL in text(browser, "panel-body")
     assert browser.run("document.querySelectorAll('img').length") == 0
     assert not browser.errors

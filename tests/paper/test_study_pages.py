@@ -101,7 +101,7 @@ def test_the_page_lists_where_it_is_behind() -> None:
     assert len(worse) == 3
     assert "0.100 (10 %) | 0.050 (0 %) | -0.050 (-0.060 to -0.040)" in worse[0]
     assert "| `ids` | 2 | 0 / 1 / 1 | 0 / 1 / 1 | 0 / 1 / 1 |" in page
-    assert "Without the Stein information 2 tasks get significantly worse." in page
+    assert "Without the Stein information 2 of the 2 tasks of confirmation get significantly worse (" in page
     assert "| no Stein information | `steering:info_weight=0` | 0.150 / 0.250 | 10 % / 0 % | 2 / 0 / 0 |" in page
 
 

@@ -28,6 +28,24 @@ def test_frames_show_the_visits_and_actions_of_each_window() -> None:
     assert repr(made).startswith("Animation: psrl on deepsea:5, seed 2, 6 frames of 200 x 40 pixels")
 
 
+def test_agents_side_by_side_under_one_seed(tmp_path: Path) -> None:
+    both = steering.run("deepsea:5", ["psrl", "q_learning"], steps=100, seeds=[3, 4], windows=5)
+    made = both.animate(tmp_path / "both.gif", seed=4)
+    own = [one.animate(seed=4) for one in both]
+    for number, frame in enumerate(made.frames):
+        wide = own[0].frames[number].shape[1]
+        np.testing.assert_array_equal(frame[:, :wide], own[0].frames[number])
+        np.testing.assert_array_equal(frame[:, -wide:], own[1].frames[number])
+    means = [one.rewards[1, :20].mean() for one in both]
+    assert made.lines[0] == f"steps 1 to 20, mean reward: psrl {means[0]:.3g}, q_learning {means[1]:.3g}"
+    assert (tmp_path / "both.gif").read_bytes() == made.gif()
+    with pytest.raises(NotAvailable, match="seed 5 that all agents have is needed; there are: 3, 4"):
+        both.animate(seed=5)
+    other = steering.Comparison([both[0], steering.run("deepsea:5", "ube", steps=100, seeds=[9])])
+    with pytest.raises(NotAvailable, match=r"there are: none; animate one agent, as in results\[0\].animate"):
+        other.animate()
+
+
 def test_files_are_gifs_and_pages(tmp_path: Path) -> None:
     results = steering.run("rooms:6", "psrl", steps=200, seeds=1, windows=4)
     results.animate(tmp_path / "run.gif", milliseconds=100)

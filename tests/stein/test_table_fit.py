@@ -136,6 +136,11 @@ def test_what_is_ambiguous_is_refused() -> None:
         stein.independence_test([1, 2, 3])
     with pytest.raises(InvalidDistribution, match="with or without their sizes"):
         stein.independence_test([[1, 2]], samples=[[0, 1]])
+    pairs = np.random.default_rng(0).integers(0, 2, (40, 2))
+    with pytest.raises(InvalidDistribution, match=r"\(40, 2\) with 3 different rows.*Pass pairs as samples=.*counts.T"):
+        stein.independence_test(pairs)
+    assert stein.independence_test(pairs.T, draws=19).p_value > 0  # the way out for a table of such counts
+    assert stein.independence_test(pairs[:7], draws=19).p_value > 0  # small tables repeat by chance
     with pytest.raises(InvalidDistribution, match="table_goodness_of_fit for tables"):
         stein.goodness_of_fit([[1, 2], [3, 4]], Q[:, :2] / Q[:, :2].sum(axis=1, keepdims=True))
     with pytest.raises(InvalidOption, match="draws"):

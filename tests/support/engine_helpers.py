@@ -14,7 +14,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import steering
-from steering.cli import app
+from steering.cli.program import app
 
 PLUGIN = Path(__file__).parents[1] / "sweeps" / "plugin"
 SOURCE = Path(steering.__file__).parents[1]

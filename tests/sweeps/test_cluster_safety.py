@@ -69,7 +69,7 @@ def test_a_local_cluster_talks_to_its_owner_only():
         executor.close()
 
 
-@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(range(256))])
+@pytest.mark.parametrize("answer", [b"", b"SSH-2.0-x\r\n", bytes(range(256))])
 def test_something_else_at_the_address_of_a_scheduler(answer, small, tmp_path, monkeypatch):
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 2)
     server = socket.create_server(("127.0.0.1", 0))
@@ -92,7 +92,8 @@ def test_something_else_at_the_address_of_a_scheduler(answer, small, tmp_path, m
     thread.start()
     address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
     try:
-        with pytest.raises(Unreachable, match=f"no dask scheduler answers at {address}"):
+        # Noticed before there is a client: one that fails in the middle of an answer says so when Python ends.
+        with pytest.raises(Unreachable, match=rf"answers at {address} \((ConnectionResetError|TimeoutError)\)"):
             steering.sweep(small, tmp_path / "a", scheduler=address)
     finally:
         done.set()

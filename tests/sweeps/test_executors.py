@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import types
 
@@ -266,13 +265,15 @@ def test_dask_workers_do_not_keep_processes_for_ever(small, monkeypatch):
 def test_a_scheduler_that_goes_away_is_told_in_a_sentence(tmp_path):
     processes, address = start_dask(tmp_path)
     wanted = {"environments": ["deepsea:12"], "agents": ["psrl"], "steps": 3000, "seeds": 3000}
-    timer = threading.Timer(8.0, processes[1].kill)
-    timer.start()
+
+    def watch(report):
+        if report.done:  # in the middle of its work, however long that took to begin
+            processes[1].kill()
+
     try:
         with pytest.raises(Unreachable, match="is gone"):
-            steering.sweep(wanted, tmp_path / "a", scheduler=address)
+            steering.sweep(wanted, tmp_path / "a", scheduler=address, watch=watch)
     finally:
-        timer.cancel()
         stop(processes)
 
 

@@ -85,7 +85,7 @@ def test_twenty_killed_workers_cost_only_time(slow_sweep, tmp_path):
 def test_a_kill_of_the_owner_leaves_nobody_behind_and_changes_no_number(slow_sweep, tmp_path):
     """SIGKILL for the owner alone, three times: its workers end by themselves, and the tables are as without kills."""
     rng = np.random.default_rng(0)
-    wanted = {**slow_sweep, "seeds": 500}
+    wanted = {**slow_sweep, "seeds": 300}
     path = write_toml(tmp_path / "sweep.toml", wanted)
     directory = tmp_path / "out"
     arguments = ("sweep", path, "--out", directory, "--workers", 2)

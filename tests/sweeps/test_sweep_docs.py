@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from steering.cli import app
+from steering.cli.program import app
 from steering.sweeps.sweep_file import read_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steering import _html, _memory
-from steering._checks import choose
+from steering._checks import choose, moderate_options
 from steering._compiled import planning
 from steering._types import Bools, Floats, Ints
 from steering.agents.large import RepairedPlan, RowBonus, RowSolver
@@ -210,6 +210,7 @@ class ModelBasedOptions:
     def __post_init__(self) -> None:
         checked_concentration(self.eta)
         checked_prior(self.normal_gamma)
+        moderate_options(self, "eta")
         choose("concentration", self.concentration, ("fixed", "learned"))
         choose("reward_scale", self.reward_scale, ("fixed", "learned", "open"))
         choose("replan", self.replan, tuple(SCHEDULES))

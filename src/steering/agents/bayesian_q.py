@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from steering._checks import choose, in_range
+from steering._checks import choose, in_range, moderate_options
 from steering._compiled import model_free as kernels
 from steering._types import Floats
 from steering.agents.base import Agent
@@ -41,6 +41,7 @@ class BayesianQOptions:
             )
         choose("mixture", self.mixture, ("quadrature", "sampling"))
         in_range("samples", self.samples, 2)
+        moderate_options(self)
 
 
 class BayesianQ(Agent):

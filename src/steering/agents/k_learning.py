@@ -27,6 +27,9 @@ from steering.agents.optimism import ToldOptions, reach
 from steering.agents.soft_policy import SoftPolicyAgent
 from steering.beliefs import GroupedRows
 
+COLDEST = 1e-100
+"""Temperature, and factor of its schedule, at least: rewards are divided by it twice."""
+
 
 @dataclass(frozen=True)
 class KLearningOptions(ToldOptions):
@@ -45,9 +48,9 @@ class KLearningOptions(ToldOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        in_range("scale", self.scale, 0.0, open_low=True)
+        in_range("scale", self.scale, COLDEST)
         in_range("sigma", self.sigma, 0.0)
-        in_range("temperature", self.temperature, 0.0)
+        in_range("temperature", self.temperature, COLDEST if self.temperature else 0.0)
 
 
 class KLearning(SoftPolicyAgent):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from steering._checks import in_range
+from steering._checks import in_range, moderate_options
 from steering._compiled import model_free as kernels
 from steering._types import Floats
 from steering.agents.base import Agent
@@ -36,6 +36,7 @@ class QLearningOptions:
             raise InvalidOption(f"timescale is {self.timescale}; it must be a positive number of steps, or inf.")
         if not np.isfinite(self.initial):
             raise InvalidOption(f"initial is {self.initial}; it must be a finite number.")
+        moderate_options(self)
 
 
 class QLearning(Agent):

@@ -258,6 +258,9 @@ def find_agent(name: str) -> AgentEntry:
         if len(parts) > 1 and all(part.lower() in AGENTS for part in parts):
             several = " ".join(f"-a {part.lower()}" for part in parts)
             raise UnknownName(f"'{name}' is several agents; give one at a time: {several} (in Python, a list).")
+        if len(parts) > 1 and parts[0].lower() in AGENTS and all("=" in part for part in parts[1:]):
+            right = f"{parts[0].lower()}:{','.join(parts[1:])}"
+            raise UnknownName(f"unknown agent '{name}'; options follow a colon: '{right}'.")
         raise unknown_name("agent", name, AGENTS, own=True)
     return AGENTS[name]
 

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from steering._checks import in_range
+from steering._checks import in_range, moderate_options
 from steering._compiled import optimism as kernels
 from steering._types import Floats, Ints
 from steering.agents.base import Agent
@@ -47,6 +47,7 @@ class UCBQOptions:
         in_range("delta", self.delta, 0.0, 1.0, open_low=True)
         in_range("scale", self.scale, 0.0)
         check_range(self.r_min, self.r_max)
+        moderate_options(self)
 
 
 class UCBQ(Agent):

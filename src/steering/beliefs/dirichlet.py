@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from steering._checks import moderate
 from steering._types import Floats
 from steering.errors import InvalidOption
 
 # Below this concentration all gammas of a row can underflow to zero together; then rows are drawn in logarithms.
+LARGEST_ETA = 1e200
+"""A concentration is never squared with anything large beside it, so it may be larger than other numbers."""
 SMALL_CONCENTRATION = 0.05
 
 
@@ -129,6 +132,7 @@ def checked_concentration(eta: float) -> float:
     """Return eta as a float, or say that it must be positive."""
     if not (np.isfinite(eta) and eta > 0):
         raise InvalidOption(f"eta is {eta}; a Dirichlet concentration must be a positive number (the paper uses 1).")
+    moderate("eta", eta, LARGEST_ETA)
     return float(eta)
 
 

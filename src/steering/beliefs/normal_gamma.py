@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from steering._checks import moderate
 from steering._types import Floats
 from steering.beliefs.dirichlet import checked_index
 from steering.errors import InvalidOption
@@ -155,11 +156,13 @@ def checked_prior(prior: Sequence[float]) -> Prior:
     """Return (mu, lambda, alpha, beta) as floats, or say which of them is out of range."""
     try:
         mu, lam, alpha, beta = (float(x) for x in prior)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidOption(f"normal_gamma is {prior}; give four numbers (mu, lambda, alpha, beta).") from None
     for name, value in (("lambda", lam), ("alpha", alpha), ("beta", beta)):
         if not (np.isfinite(value) and value > 0):
             raise InvalidOption(f"normal_gamma has {name} = {value}; it must be a positive number.")
     if not np.isfinite(mu):
         raise InvalidOption(f"normal_gamma has mu = {mu}; it must be a finite number.")
+    for name, value in (("mu", mu), ("lambda", lam), ("alpha", alpha), ("beta", beta)):
+        moderate(f"{name} of normal_gamma", value)
     return mu, lam, alpha, beta

@@ -108,7 +108,10 @@ def seed_list(text: str | int) -> int | tuple[int, ...]:
     """Read a number of seeds, or the seeds themselves: 10, or 1,2,3 (a single one is written with a comma: 7,)."""
     if isinstance(text, int) or "," not in text:
         return count(text)
-    return tuple(count(part.strip()) for part in text.removesuffix(",").split(","))
+    parts = [part.strip() for part in text.removesuffix(",").split(",")]
+    if not all(parts):
+        raise typer.BadParameter(f"'{text}' lacks a seed beside a comma; write 10 for that many, or the seeds: 1,2,3")
+    return tuple(map(count, parts))
 
 
 Steps = Annotated[int, typer.Option("--steps", "-t", help="Steps of each run, e.g. 1e4.", parser=count, metavar="N")]

@@ -43,7 +43,10 @@ def lab(
         int | None,
         typer.Option("--seed", "-s", help="Seed of the noise, which all agents share.", show_default="0"),
     ] = None,
-    speed: Annotated[float, typer.Option(help="Steps a second at which the page begins to play.")] = 20.0,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Steps a second at which the page begins to play.", show_default="by the size of the world"),
+    ] = None,
     port: Annotated[int, typer.Option("--port", "-p", help="Port on this machine; 0 takes any free one.")] = 8765,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     export: Annotated[
@@ -72,7 +75,7 @@ def lab(
     from steering.lab.server import Lab, Setup, bound, serve
 
     import_modules(imports)
-    if not 0.1 <= speed <= 1e6:
+    if speed is not None and not 0.1 <= speed <= 1e6:
         raise InvalidOption(f"--speed is {speed:g}; it must be between 0.1 and 1,000,000 steps a second.")
     begin: Callable[[], Lab | SessionLab]
     if is_session(env):
@@ -102,7 +105,7 @@ def lab(
         serve(begin(), made, speed)
 
 
-def _export(path: Path, setup: object, speed: float) -> None:
+def _export(path: Path, setup: object, speed: float | None) -> None:
     from steering.lab.page import export
     from steering.lab.server import Setup
 

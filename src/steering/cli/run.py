@@ -114,7 +114,7 @@ def run_command(
             raise
     line = reported(not complete)
     if line:
-        err.print(line, highlight=False)
+        stopping.say(line)
         raise stopping.Stopped
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in the package itself, which loads this
 if TYPE_CHECKING:
+    from typing import Any
+
     from steering.envs.admission import admission_control
     from steering.envs.base import Environment
     from steering.envs.chain import dearden_chain
@@ -103,6 +103,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        import importlib
+
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'steering.envs' has no attribute '{name}'")
 

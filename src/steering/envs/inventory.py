@@ -14,7 +14,6 @@ P(D <= y) >= (price - unit - hold) / (price - g unit), where g is the discount a
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from steering import _checks
 from steering.envs.grids import generator
@@ -52,6 +51,8 @@ def stock_keeping(
     seed
         Draws the mean demand.
     """
+    from scipy import stats  # it takes longer to import than the rest of the package
+
     n = _checks.whole("n of inventory", n, 1)
     A = _checks.whole("orders of inventory", orders, 1)
     size = _checks.whole("lot of inventory", lot, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+TYPE_CHECKING = False  # as in the package itself, which loads this
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "deepsea": ("DeepSea", {"n": 8}),

@@ -40,6 +40,8 @@ def plot(
     path
         File to write as well; its ending says the format (png, svg, pdf).
     """
+    if isinstance(values, str | Path):
+        raise InvalidOption(f"values is '{values}', a text; if it is the file to write, use plot(path='{values}').")
     place = layout_of_mdp(mdp)
     moves = None if policy is None else likely_moves(mdp, policy)
     image = picture(mdp, values, cell=CELL, layout=place, moves=moves)
@@ -77,12 +79,15 @@ def likely_moves(mdp: TabularMDP, policy: Any) -> Ints:
     numbers = _arrays.numbers("policy", policy)
     if numbers.shape == (mdp.n_states, mdp.n_actions):
         numbers = np.where(mdp.allowed, numbers, -np.inf).argmax(axis=1).astype(np.float64)
-    whole = numbers.shape == (mdp.n_states,) and bool(np.all(numbers == np.round(numbers)))
-    if not whole or numbers.min() < -1 or numbers.max() >= mdp.n_actions:
-        raise InvalidOption(
-            f"policy has shape {numbers.shape}; give an action (0 to {mdp.n_actions - 1}, or -1 for none) for each of "
-            f"{mdp.n_states} states, or a number for each state and action."
-        )
+    wanted = (
+        f"give an action (0 to {mdp.n_actions - 1}, or -1 for none) for each of {mdp.n_states} states, or a number for "
+        "each state and action."
+    )
+    if numbers.shape != (mdp.n_states,):
+        raise InvalidOption(f"policy has shape {numbers.shape}; {wanted}")
+    odd = np.flatnonzero((numbers != np.round(numbers)) | (numbers < -1) | (numbers >= mdp.n_actions))
+    if odd.size:
+        raise InvalidOption(f"policy[{odd[0]}] is {numbers[odd[0]]:g}, which is no action; {wanted}")
     moves = np.full(mdp.n_states, -1, dtype=np.int64)
     for s, a in enumerate(numbers.astype(np.int64)):
         if a >= 0 and mdp.allowed[s, a]:

@@ -6,15 +6,16 @@ Importing this module is cheap: neither Gymnasium nor any environment is loaded 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from steering.envs.names import GYM_NAMES, gym_name
 
+TYPE_CHECKING = False  # as in the package itself, which loads this
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
     from steering.envs.gym_env import TabularEnv
 
 
@@ -57,8 +58,11 @@ def tabular_env(name: str, *, disallowed: str = "stay", render_mode: str | None 
     return TabularEnv(env.table, horizon=env.horizon, disallowed=disallowed, render_mode=render_mode)
 
 
-class _RegisterAfterImport(MetaPathFinder):
-    """Lets the usual finders load Gymnasium, then registers the ids and is gone."""
+class _RegisterAfterImport:
+    """Lets the usual finders load Gymnasium, then registers the ids and is gone.
+
+    A finder by what it does: the class of all finders in `importlib.abc` would take longer to load than all of this.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

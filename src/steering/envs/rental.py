@@ -13,7 +13,6 @@ Where sources differ: the book has up to 20 cars a place, moves up to 5, discoun
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from steering import _checks
 from steering._types import Floats
@@ -64,6 +63,8 @@ def car_rental(n: int = 5, *, moves: int = 2, cost: float = 2.0, sigma: float = 
 
 def _place(n: int, requests: float, returns: float) -> tuple[Floats, Floats]:
     """Cars in the evening (n + 1, n + 1) and mean earnings (n + 1,) of one place, by the cars in the morning."""
+    from scipy import stats  # it takes longer to import than the rest of the package
+
     counts = np.arange(n + 1)
     asked = stats.poisson.pmf(counts, requests)
     back = stats.poisson.pmf(counts, returns)

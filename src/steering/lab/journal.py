@@ -102,14 +102,21 @@ class SessionLab:
         with self._lock:
             return self._world(live=True)
 
+    def chart(self) -> dict[str, Any]:
+        """The chart of the reward, for Bokeh's script."""
+        return chart([self._agent], live=False, label="reward so far")
+
+    @property
+    def _agent(self) -> str:
+        return str(self.replay.header["agent"]).partition(":")[0]
+
     def _world(self, *, live: bool) -> bytes:
         state, header, place = self.replay.state, self.replay.header, self._layout()
         S, A = self._shape
-        agent = str(header["agent"]).partition(":")[0]
         about: dict[str, Any] = {
             "session": True,
             "environment": self.name,
-            "agents": [agent],
+            "agents": [self._agent],
             "steps": self.replay.time,
             "seed": header["seed"],
             "states": S,
@@ -119,7 +126,7 @@ class SessionLab:
             "horizon": None,
             "discount": header["discount"],
             "layout": {"kind": place.kind, "width": place.width, "height": place.height},
-            "chart": chart([agent], live=False, label="reward so far"),
+            "chart": None if live else self.chart(),
             "colours": [colour(0), colour(1)],
             "live": live,
             "run": self.number,

@@ -18,9 +18,10 @@ from steering.errors import SteeringError
 from steering.lab.chart import chart, colour, script
 from steering.lab.packing import pack
 from steering.lab.recorder import Track
+from steering.lab.words import draws, how, what
 from steering.lab.world import world
 
-SCRIPTS = ("record.js", "map.js", "panel.js", "session.js", "lab.js")
+SCRIPTS = ("record.js", "map.js", "chart.js", "panel.js", "words.js", "session.js", "lab.js")
 ASSETS = ("lab.css", *SCRIPTS)
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -34,20 +35,24 @@ def asset(name: str) -> str:
     return (files("steering.lab") / "assets" / name).read_text(encoding="utf-8")
 
 
-def live_page(speed: float) -> str:
-    """The page that asks this server."""
+def live_page(speed: float | None) -> str:
+    """The page that asks this server; without a speed it chooses one that suits the world."""
     head = '<link rel="stylesheet" href="/assets/lab.css">'
-    names = ("bokeh.min.js", *SCRIPTS)
-    scripts = "".join(f'<script src="/assets/{name}"></script>' for name in names)
-    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": f"{speed:g}", "TITLE": "STEERING lab"})
+    # The picture moves before the script of the chart, a large one, is read.
+    names = (*SCRIPTS, "bokeh.min.js")
+    scripts = "".join(f'<script defer src="/assets/{name}"></script>' for name in names)
+    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": _speed(speed), "TITLE": "STEERING lab"})
 
 
 def world_pack(environment: Environment, tracks: Sequence[Track], steps: int, seed: int, *, live: bool) -> bytes:
-    """What the page needs before the first step."""
+    """What the page needs before the first step; live the chart comes later, since Bokeh takes its time to load."""
     names = [track.name for track in tracks]
     header, arrays = world(environment, names, steps, seed)
     more: dict[str, Any] = {
-        "chart": chart(names, live=live),
+        "chart": None if live else chart(names, live=False),
+        "about": what(environment.name),
+        "how": [how(track.agent) for track in tracks],
+        "draws": [draws(track.agent) for track in tracks],
         "colours": [colour(number) for number in range(len(names) + 1)],
         "live": live,
     }
@@ -65,7 +70,7 @@ def tracks_pack(tracks: Sequence[Track], seen: Sequence[tuple[int, int, int, int
 
 
 def export(
-    path: Path, environment: Environment, agents: Sequence[Agent], *, steps: int, seed: int, speed: float
+    path: Path, environment: Environment, agents: Sequence[Agent], *, steps: int, seed: int, speed: float | None
 ) -> list[Track]:
     """Run agents and write the page that replays them; returns their records."""
     tracks = [Track(environment, agent, steps, seed) for agent in agents]
@@ -81,13 +86,13 @@ def export(
     return tracks
 
 
-def write_page(path: Path, name: str, parts: Sequence[bytes], speed: float) -> None:
+def write_page(path: Path, name: str, parts: Sequence[bytes], speed: float | None) -> None:
     """Write the page that replays a record: its world and its tracks."""
     data = [base64.b64encode(zlib.compress(part, 9)).decode() for part in parts]
     write_atomically(path, _exported(name, data, speed).encode())
 
 
-def _exported(name: str, data: Sequence[str], speed: float) -> str:
+def _exported(name: str, data: Sequence[str], speed: float | None) -> str:
     """One file: scripts are inlined, and the policy allows exactly these and no connection."""
     code = [script(), "\n".join(asset(part) for part in SCRIPTS)]
     # What ends a script element in HTML is text to the script; only strings and comments can hold it.
@@ -101,7 +106,11 @@ def _exported(name: str, data: Sequence[str], speed: float) -> str:
     blocks = "".join(f'<script type="application/octet-stream" class="record">{part}</script>' for part in data)
     scripts = blocks + "".join(f"<script>{part}</script>" for part in code)
     title = f"{html.escape(name)} · STEERING lab"
-    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": f"{speed:g}", "TITLE": title})
+    return _filled({"HEAD": head, "SCRIPTS": scripts, "SPEED": _speed(speed), "TITLE": title})
+
+
+def _speed(speed: float | None) -> str:
+    return "" if speed is None else f"{speed:g}"
 
 
 def _filled(parts: dict[str, str]) -> str:

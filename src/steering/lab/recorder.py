@@ -7,6 +7,7 @@ regret, posterior rows and rewards) is not kept.
 
 from __future__ import annotations
 
+import copy
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -28,12 +29,15 @@ from steering.runs.loop import simulate
 from steering.runs.oracle import world_of
 from steering.runs.runner import problem_of
 from steering.runs.seeds import environment_streams, stream
+from steering.session.knowledge import knowledge_of
 
 MOST_FRAMES = 200
 PAIR_FRAMES = 75_000
 """Pairs x frames of one agent, so that a page of two agents stays below 3 MB."""
 MODEL_FRAMES = 1_000_000
 """Transitions x frames of an agent that solves models for its belief about Q, so that looking costs seconds."""
+DRAWN_ENTRIES = 1_000_000
+"""Entries S A S up to which a belief about Q comes from posterior draws; beyond, one draw takes seconds."""
 POLICY_CELLS = 3_000_000
 """Actions of policies that one agent's record holds; beyond that only those of the frames are kept."""
 
@@ -116,8 +120,7 @@ class Track:
 
     def _frame(self, agent: Agent, now: int) -> Frame:
         try:
-            mean, std = agent.q_posterior(self._rng)
-            q, spread = mean[0], std[0]  # the first step of an episode stands for all of them
+            q, spread = believed_values(agent, self._rng)
         except NotAvailable:
             q = spread = np.full(self.environment.mask.shape, np.nan)
         information = stein_information(agent, self._information, self._rng)
@@ -163,6 +166,22 @@ def frames_of(agent: Agent, n_states: int, n_actions: int) -> int:
     if isinstance(agent, ModelBasedAgent):
         most = min(most, MODEL_FRAMES // (pairs * n_states))
     return max(most, 6)
+
+
+def believed_values(agent: Agent, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Q with its spread, (S, A); of an episode the first step stands for all of them.
+
+    An agent that would solve many drawn models for that tells Q of its mean model in a large world, and no spread.
+    """
+    by_draws = isinstance(agent, ModelBasedAgent) and type(agent).q_posterior is ModelBasedAgent.q_posterior
+    if by_draws and agent.problem.mask.size * agent.problem.n_states > DRAWN_ENTRIES:
+        assert isinstance(agent, ModelBasedAgent)
+        if agent.problem.horizon is not None:
+            raise NotAvailable("values of an episode in so large a world are not worked out.")
+        known = knowledge_of(copy.deepcopy(agent.belief), agent.problem)
+        return np.where(agent.problem.mask, known.Q, np.nan), np.full(known.Q.shape, np.nan)
+    mean, std = agent.q_posterior(rng)
+    return mean[0], std[0]
 
 
 def believed(agent: Agent, belief: Belief | None = None) -> tuple[float, tuple[float, float, float, float]]:

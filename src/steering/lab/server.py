@@ -15,7 +15,7 @@ from steering._checks import whole
 from steering.agents import Agent, make_agent
 from steering.envs import Environment, make_env
 from steering.errors import InvalidOption, SteeringError
-from steering.lab.chart import require, script
+from steering.lab.chart import chart, require, script
 from steering.lab.journal import SessionLab
 from steering.lab.page import ASSETS, LIVE_POLICY, asset, live_page, tracks_pack, world_pack
 from steering.lab.recorder import Track, You
@@ -80,6 +80,10 @@ class Lab:
             for track in tracks:
                 threading.Thread(target=track.run, daemon=True, name=f"lab {track.name}").start()
 
+    def chart(self) -> dict[str, Any]:
+        """The chart of regret, for Bokeh's script."""
+        return chart([track.name for track in self.tracks], live=True)
+
     def begin(self, given: dict[str, Any]) -> None:
         """Begin anew as the page asks for it."""
         self.start(Setup.checked(*(given.get(key) for key in ("environment", "agents", "steps", "seed"))))
@@ -108,7 +112,7 @@ class Lab:
             return self.you.act(whole("action", action, 0))
 
 
-def application(lab: Lab | SessionLab, speed: float) -> Any:
+def application(lab: Lab | SessionLab, speed: float | None) -> Any:
     """The Starlette application."""
     applications, middleware, trusted, responses, routing = require(
         "starlette.applications",
@@ -133,6 +137,9 @@ def application(lab: Lab | SessionLab, speed: float) -> Any:
 
     def world(request: Any) -> Any:
         return answer(lab.world, BYTES)
+
+    def figure(request: Any) -> Any:
+        return responses.JSONResponse(lab.chart(), headers=HEADERS)
 
     def record(request: Any) -> Any:
         return refusing(lambda: answer(lab.news(request.query_params.get("seen", "")), BYTES))
@@ -185,6 +192,7 @@ def application(lab: Lab | SessionLab, speed: float) -> Any:
             route("/", page),
             route("/assets/{name}", file),
             route("/api/world", world),
+            route("/api/chart", figure),
             route("/api/record", record),
             route("/api/start", start, methods=["POST"]),
             route("/api/act", act, methods=["POST"]),
@@ -211,7 +219,7 @@ def bound(port: int) -> Any:
     return made
 
 
-def serve(lab: Lab | SessionLab, made: Any, speed: float) -> None:
+def serve(lab: Lab | SessionLab, made: Any, speed: float | None) -> None:
     """Answer until interrupted."""
     (uvicorn,) = require("uvicorn")
     config = uvicorn.Config(application(lab, speed), log_level="warning", access_log=False, lifespan="off")

@@ -25,6 +25,7 @@ from steering.envs.plotting import likely_moves
 from steering.errors import NotAvailable
 
 if TYPE_CHECKING:
+    from steering.runs.comparison import Comparison
     from steering.runs.results import RunResults
 
 WIDE, MOST_CELL, LEAST_CELL = 480, 40, 4
@@ -32,6 +33,8 @@ WIDE, MOST_CELL, LEAST_CELL = 480, 40, 4
 LINE = 22
 """Pixels of the line of text below the map."""
 FORMATS = (".gif", ".html")
+GAP = 24
+"""Pixels between the maps of two agents."""
 
 
 @dataclass(frozen=True)
@@ -100,3 +103,29 @@ def animate(results: RunResults, *, seed: int | None = None, milliseconds: int =
         lines.append(f"steps {begin} to {end}, mean reward {reward:.3g}")
     title = f"{results.agent} on {results.environment}, seed {chosen}"
     return Animation(title, tuple(frames), tuple(lines), whole("milliseconds", milliseconds, 20))
+
+
+def animate_together(results: Comparison, *, seed: int | None = None, milliseconds: int = 400) -> Animation:
+    """Frames of several agents side by side under one seed; see `Comparison.animate`."""
+    seeds = [one.seeds for one in results]
+    shared = [s for s in seeds[0] if all(s in other for other in seeds)]
+    if not shared or (seed is not None and seed not in shared):
+        known = ", ".join(map(str, shared[:10])) or "none; animate one agent, as in results[0].animate()"
+        which = "a seed" if seed is None else f"seed {seed}"
+        raise NotAvailable(f"{which} that all agents have is needed; there are: {known}.")
+    if len({tuple(one.windows) for one in results}) > 1:
+        raise NotAvailable("these runs have different windows; animate one agent, as in results[0].animate().")
+    chosen = shared[0] if seed is None else seed
+    made = [animate(one, seed=chosen, milliseconds=milliseconds) for one in results]
+    gap = np.full((made[0].frames[0].shape[0], GAP, 3), 255, dtype=np.uint8)
+    frames, lines = [], []
+    for number, all_of in enumerate(zip(*(one.frames for one in made), strict=True)):
+        parts = [part for frame in all_of for part in (frame, gap)][:-1]
+        frames.append(np.concatenate(parts, axis=1))
+        steps = made[0].lines[number].partition(",")[0]
+        rewards = (
+            f"{run.agent} {one.lines[number].rpartition(' ')[2]}" for run, one in zip(results, made, strict=True)
+        )
+        lines.append(f"{steps}, mean reward: {', '.join(rewards)}")
+    title = f"{', '.join(results.agents)} (left to right) on {results.environment}, seed {chosen}"
+    return Animation(title, tuple(frames), tuple(lines), made[0].milliseconds)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
 
 import pandas as pd
 
@@ -11,6 +12,9 @@ from steering._types import Floats
 from steering.errors import InvalidOption
 from steering.runs.results import RunResults
 from steering.runs.tables import Tabled, count, number, summary_of
+
+if TYPE_CHECKING:
+    from steering.runs.animation import Animation
 
 SHOWN = 4
 
@@ -80,6 +84,15 @@ class Comparison(Tabled, Sequence[RunResults]):
     def summary(self) -> pd.DataFrame:
         """One row for each agent: mean of the headline measure with its 95 % interval, score, share of failed runs."""
         return summary_of(self.table())
+
+    def animate(self, path: str | Path | None = None, *, seed: int | None = None, milliseconds: int = 400) -> Animation:
+        """All agents side by side, in their order, under one seed; see `RunResults.animate`."""
+        from steering.runs.animation import animate_together
+
+        made = animate_together(self, seed=seed, milliseconds=milliseconds)
+        if path is not None:
+            made.save(path)
+        return made
 
     @overload
     def __getitem__(self, which: int | str) -> RunResults: ...

@@ -26,6 +26,8 @@ from steering.stein.vectors import vector_form
 
 _BLOCK = 2_000_000
 """Cells of replicates at a time."""
+PAIRS = 8
+"""Rows from which on an n x 2 table with repeated rows is taken for raw pairs."""
 
 
 def table_goodness_of_fit(
@@ -88,7 +90,8 @@ def independence_test(
     Parameters
     ----------
     counts
-        A table (categories of x, categories of y). Rows and columns without samples say nothing and are left out.
+        A table (categories of x, categories of y). Rows and columns without samples say nothing and are left out. What
+        looks like raw pairs (n rows of two, at least 8, half of which occur again) is refused: those are `samples`.
     operator, kernel, draws, rng
         As in `table_goodness_of_fit`.
     samples, sizes
@@ -120,7 +123,19 @@ def _two_way(counts: ArrayLike | None, samples: ArrayLike | None, sizes: tuple[i
     table = as_counts(cast("ArrayLike", counts))
     if table.ndim != 2:
         raise InvalidDistribution(f"counts has shape {table.shape}; independence is a question about a two-way table.")
+    _refuse_pairs(table)
     return table
+
+
+def _refuse_pairs(table: Floats) -> None:
+    """Refuse n x 2 numbers of which most rows occur again, as rows of raw pairs do and those of a table rarely do."""
+    rows = table[table.sum(axis=1) > 0]  # an empty row of a table says nothing
+    different = len(np.unique(rows, axis=0)) if table.shape[1] == 2 else len(rows)
+    if len(rows) >= PAIRS and 2 * different <= len(rows):
+        raise InvalidDistribution(
+            f"counts has shape {table.shape} with {different} different rows: raw pairs (x, y) or a table? Pass pairs "
+            "as samples=, and a table with its longer side across: counts.T (the test is the same)."
+        )
 
 
 def _same_margins(rows: Floats, columns: Floats, draws: int, rng: np.random.Generator) -> Floats:

@@ -1,21 +1,22 @@
 "use strict";
-/* Playing: time, controls, the chart, and the server where there is one. */
+/* Playing: time, controls, and the server where there is one. */
 (() => {
   const $ = (id) => document.getElementById(id);
-  const MEANINGS = {
-    visits: "How often each state was visited; dark: never.",
-    value: "The reward that the agent expects from here on, by its own belief.",
-    spread: "How uncertain the agent is about that value (standard deviation).",
-    information: "How much there is left to learn here (Stein information); dark: known.",
-    reward: "What the best action here truly pays at once; the agents are not told.",
-  };
-  const YOU = "you";
-  let world, tracks, maps, run = 0, timer = 0, t = 0, playing = false, speed = 20, last = 0, owed = 0, dirty = true;
-  let picked = null, pickedAsk = null, doc = null, drawnChart = -1, chartAt = 0, playsYou = false;
+  const YOU = Lab.YOU, PATIENCE = 2000;
+  let world, tracks, maps, run = 0, timer = 0, failed = 0, t = 0, playing = false, speed = 20, last = 0, owed = 0, dirty = true;
+  let picked = null, pickedAsk = null, playsYou = false, spokeAt = 0, ownSpeed = false;
+  const chart = new Lab.Chart();
 
-  /* How far the record reaches: the slowest agent. A person is waited for by nobody. */
+  /* How far the record reaches: as far as the slowest agent, but nobody waits for a person, nor for an agent of which
+     nothing was heard for long. */
   const agents = () => tracks.filter((track) => track.name !== YOU);
-  const reach = () => playsYou ? Math.max(...tracks.map((track) => track.done)) : Math.min(...agents().map((track) => track.done));
+  function reach() {
+    if (playsYou) return Math.max(...tracks.map((track) => track.done));
+    const late = (track) => !track.finished && performance.now() - track.heard > PATIENCE && agents().some((other) => other.done > track.done);
+    for (const track of agents()) track.slow ||= late(track);
+    const awaited = agents().filter((track) => !track.slow);
+    return awaited.length ? Math.min(...awaited.map((track) => track.done)) : Math.max(...agents().map((track) => track.done));
+  }
 
   const say = (text) => { $("message").textContent = text; $("message").hidden = !text; };
 
@@ -41,7 +42,15 @@
   function setSpeed(value, keep) {
     speed = keep ?? speedOf(value);
     $("speed").value = Math.max(0, Math.min(100, value));
-    $("speed-text").textContent = `${speed < 10 ? speed.toFixed(1) : Math.round(speed)} a second`;
+    $("speed-text").textContent = `${Number(speed.toFixed(speed < 10 ? 1 : 0))} a second`;
+  }
+
+  const faster = (more) => { ownSpeed = true; setSpeed(Number($("speed").value) + more); };
+
+  /* Small worlds are played slowly enough to be followed, large ones so that something happens. */
+  function natural() {
+    const pace = world.session ? 20 : Math.round(Math.max(5, Math.min(100, 2 * Math.sqrt(world.states))));
+    return [25 * Math.log10(pace), pace];
   }
 
   function frame(now) {
@@ -56,7 +65,7 @@
     }
     last = now;
     if (dirty && world) { dirty = false; draw(); }
-    if (doc && drawnChart !== t && now - chartAt > (playing ? 250 : 60)) { chartAt = now; drawChart(); }
+    chart.keep(world, tracks, t, now, playing ? 250 : 60);
     requestAnimationFrame(frame);
   }
 
@@ -65,65 +74,22 @@
     maps.forEach((map, i) => {
       const here = Math.min(t, tracks[i].done);
       map.draw(here, lists[i], scale, $("arrows").checked);
-      describe(i, here);
+      Lab.describe(map.words, tracks[i], here, t);
     });
+    const now = performance.now();
+    if (!playing || now - spokeAt > 900) { /* nobody reads twenty sentences a second */
+      spokeAt = now;
+      maps.forEach((map, i) => { if (map.why) map.why.textContent = Lab.now(tracks[i], Math.min(t, tracks[i].done)); });
+    }
     $("low").textContent = Lab.number(scale.low);
     $("high").textContent = Lab.number(scale.high);
     const unknown = lists.some((list) => Number.isNaN(list[0]));
-    const grey = world.session ? " Grey: not worked out (no belief, or too many states)." : " Grey: that agent has no such belief.";
-    $("meaning").textContent = MEANINGS[kind] + (unknown ? grey : "");
+    const grey = world.session ? " Grey: not worked out (no belief, or too many states)." : " Grey: that agent has no such belief, or there are too many states for it.";
+    $("meaning").textContent = Lab.MEANINGS[kind] + (unknown ? grey : "");
     $("time").value = t;
     $("now").textContent = t;
     if (world.session) Lab.showAsks(tracks[0], t, pickedAsk, (id) => { pickedAsk = id; dirty = true; });
     if (picked) Lab.showPanel(picked.track, picked.s, picked.a, t, (a) => { picked.a = a; dirty = true; });
-  }
-
-  function describe(i, here) {
-    const track = tracks[i], box = maps[i].words, found = Lab.lastAt(track.firsts, here - 1) + 1;
-    box.querySelector(".reward").textContent = Lab.number(track.earned[here], 6);
-    if (world.session) {
-      const asked = Lab.lastAt(track.plans, here) + 1;
-      box.querySelector(".found").textContent = track.error ?? `${here} ${here === 1 ? "step" : "steps"} learned, ${asked} ${asked === 1 ? "suggestion" : "suggestions"} so far.`;
-      return;
-    }
-    box.querySelector(".regret").textContent = Lab.number(track.regret[here], 6);
-    const plans = Lab.lastAt(track.plans, here) + 1;
-    const first = track.firsts[0];
-    const text = found ? `Got the best reward ★ ${found} ${found === 1 ? "time" : "times"}, first in step ${first + 1}.` : "Has not found the best reward ★ yet.";
-    box.querySelector(".found").textContent = track.error ? `stopped: ${track.error}` : track.name === YOU ? text : `${text} ${plans} ${plans === 1 ? "plan" : "plans"} so far.`;
-  }
-
-  function drawChart() {
-    drawnChart = t;
-    tracks.forEach((track, i) => {
-      const source = doc.get_model_by_name(`curve-${i}`), end = Math.min(t, track.done), stride = Math.max(1, Math.ceil(end / 400));
-      const x = [], y = [];
-      const curve = world.session ? track.earned : track.regret;
-      for (let k = 0; k <= end; k += stride) { x.push(k); y.push(curve[k]); }
-      if (end % stride) { x.push(end); y.push(curve[end]); }
-      source.data = { x, y };
-    });
-  }
-
-  function themeChart() {
-    if (!doc) return;
-    const ink = Lab.token("--ink"), line = Lab.token("--line");
-    for (const root of doc.roots()) {
-      for (const axis of [...root.below, ...root.left]) {
-        axis.setv({ axis_label_text_color: ink, major_label_text_color: ink, axis_line_color: line, major_tick_line_color: line, minor_tick_line_color: null });
-      }
-      for (const item of root.center) item.setv({ grid_line_color: line });
-    }
-  }
-
-  async function makeChart() {
-    $("chart").replaceChildren();
-    doc = null;
-    const item = { ...world.chart, target_id: "chart" };
-    const manager = await Bokeh.embed.embed_item(item, "chart");
-    doc = manager.roots[0].model.document;
-    drawnChart = -1;
-    themeChart();
   }
 
   function marks() {
@@ -140,6 +106,7 @@
       for (const plan of track.plans) pen.fillRect(8 + ((wide - 16) * plan) / world.steps, i * band, 1, band - 1);
     });
     const ready = agents().every((track) => track.finished);
+    $("state-of-run").classList.toggle("idle", ready);
     if (world.session) {
       $("state-of-run").textContent = ready ? "each line below the slider is a suggestion" : `following the session: ${reach()} steps so far`;
       return;
@@ -152,24 +119,36 @@
     box.style.setProperty("--own", colour);
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `map of ${track.name}`);
-    const numbers = Lab.text("span", undefined, "numbers");
+    const how = world.how?.[world.agents.indexOf(track.name)], numbers = Lab.text("span", undefined, "numbers");
     if (!world.session) numbers.append("regret ", Lab.text("b", "0", "regret"), " · ");
     numbers.append("reward ", Lab.text("b", "0", "reward"));
-    words.append(Lab.text("b", track.name), numbers, Lab.text("p", "", "found"));
-    words.querySelector(".found").style.flexBasis = "100%";
+    words.append(Lab.text("b", track.name), numbers);
+    if (how) words.append(Lab.text("p", how, "how quiet"));
+    words.append(Lab.text("p", "", "found"));
     box.append(words, canvas);
     $("maps").append(box);
     const map = new Lab.Map(canvas, track, colour);
     map.words = words;
+    if (!world.session && track.name !== YOU) box.append(map.why = Lab.text("p", "", "now"));
     canvas.addEventListener("click", (event) => {
       const s = map.hit(event.clientX, event.clientY);
-      if (s === null) return;
-      const chosen = track.policyAt(t, s) ?? Lab.actionsOf(world, s)[0];
-      picked = { track, s, a: chosen };
-      maps.forEach((one) => { one.picked = s; });
-      dirty = true;
+      if (s !== null) pick(track, s);
     });
     maps.push(map);
+  }
+
+  function pick(track, s) {
+    picked = { track, s, a: track.policyAt(t, s) ?? Lab.actionsOf(world, s)[0] };
+    maps.forEach((one) => { one.picked = s; });
+    dirty = true;
+  }
+
+  /* Cells of a large map are small, and some people have no pointer: a state can be named, too. */
+  function pickNamed() {
+    const given = $("which").value.trim(), named = world.stateNames.indexOf(given), s = named >= 0 ? named : Number(given || NaN);
+    const known = Number.isInteger(s) && s >= 0 && s < world.states;
+    say(known || !given ? "" : `There is no state ${given}; there are ${world.states}, from 0 on.`);
+    if (known) pick(picked?.track ?? tracks[0], s);
   }
 
   async function show(data) {
@@ -188,13 +167,15 @@
     if (world.session && !$("asks").dataset.dressed) { Lab.dressSession(world, $); $("asks").dataset.dressed = "yes"; }
     pickedAsk = null;
     const many = world.agents.length > 1 ? `${world.agents.length} agents, same noise (seed ${world.seed})` : `one agent (seed ${world.seed})`;
-    $("about").textContent = `${world.states} states, ${world.actions} actions, ${world.horizon ? `episodes of ${world.horizon} steps` : "one long life"}; ${many}. ★ marks the best reward; nobody told the agents.`;
+    $("about").textContent = `${world.about ? `${world.about} ` : ""}${world.states} states, ${world.actions} actions, ${world.horizon ? `episodes of ${world.horizon} steps` : "no episodes"}; ${many}. The agents know none of it: they see where an action led and what it paid.`;
     if (world.session) $("about").textContent = `A session: ${world.states} states, ${world.actions} actions, agent ${world.agentInFull}, from its journal. ${world.notes.join(" ")}`;
     length();
     $("curves").replaceChildren(...world.agents.map((name, i) => curve(name, i)));
-    world.agents.forEach((name, i) => { tracks.push(new Lab.Track(world, name)); addMap(tracks[i], world.colours[i]); });
+    world.agents.forEach((name, i) => { tracks.push(new Lab.Track(world, name)); tracks[i].draws = Boolean(world.draws?.[i]); addMap(tracks[i], world.colours[i]); });
+    if (!ownSpeed) setSpeed(...natural());
+    $("signs").hidden = Boolean(world.session);
     fit();
-    await makeChart();
+    await chart.make(world.chart, $("chart"));
     dirty = true;
   }
 
@@ -227,7 +208,8 @@
     const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await fetch(path, options);
     if (!answer.ok) throw new Error((await answer.json()).error);
-    return body === undefined ? Lab.unpack(await answer.arrayBuffer()) : answer.json();
+    const packed = answer.headers.get("content-type").startsWith("application/octet");
+    return packed ? Lab.unpack(await answer.arrayBuffer()) : answer.json();
   }
 
   async function poll(mine) {
@@ -240,10 +222,13 @@
       take(news);
       if (world.session && wasAtEnd) go(reach());
       say("");
+      failed = 0;
     } catch (error) {
+      failed += 1;
       say(error instanceof TypeError ? "The lab does not answer; is it still running?" : error.message);
     }
-    if (!agents().every((track) => track.finished)) timer = setTimeout(() => poll(mine), world.session ? 500 : 150);
+    const pause = failed ? Math.min(5000, 500 * 2 ** failed) : world.session ? 500 : 150; /* who is gone is asked less often */
+    if (!agents().every((track) => track.finished)) timer = setTimeout(() => poll(mine), pause);
   }
 
   async function connect() {
@@ -256,6 +241,7 @@
       await poll(mine);
       go(reach());
       play(true);
+      await drawCurves(mine);
       return;
     }
     const form = $("form");
@@ -265,6 +251,13 @@
     form.seed.value = world.seed;
     await poll(mine);
     play(true);
+    await drawCurves(mine);
+  }
+
+  /* The chart comes last: its library is large. */
+  async function drawCurves(mine) {
+    const figure = await ask("/api/chart");
+    if (mine === run) await chart.make(figure, $("chart"));
   }
 
   async function begin(event) {
@@ -292,7 +285,7 @@
       tracks.push(track);
       addMap(track, world.colours[i]);
       $("curves").append(curve(YOU, i));
-      doc.get_model_by_name(YOU).visible = true;
+      chart.show(YOU);
       playsYou = true;
       const keys = Array.from({ length: world.actions }, (_, a) => `${keyOf(a)} ${world.actionName(a)}`).join(", ");
       $("be-keys").textContent = `Your keys: ${keys}. Escape gives the keys back.`;
@@ -336,7 +329,7 @@
 
   function theme(name) {
     document.documentElement.dataset.theme = name;
-    themeChart();
+    chart.theme();
     dirty = true;
   }
 
@@ -352,7 +345,7 @@
     const pressed = {
       " ": () => play(!playing), ArrowRight: () => { play(false); go(t + 1); }, ArrowLeft: () => { play(false); go(t - 1); },
       n: nextPlan, Home: () => go(0), End: () => go(reach()),
-      "+": () => setSpeed(Number($("speed").value) + 5), "-": () => setSpeed(Number($("speed").value) - 5),
+      "+": () => faster(5), "-": () => faster(-5),
       c: () => { $("colour").selectedIndex = ($("colour").selectedIndex + 1) % $("colour").length; dirty = true; },
     }[event.key];
     if (!pressed || (event.key === " " && event.target.tagName === "BUTTON")) return;
@@ -362,17 +355,18 @@
 
   async function main() {
     theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    const first = Number(document.body.dataset.speed) || 20;
-    setSpeed(25 * Math.log10(first), first);
+    const first = Number(document.body.dataset.speed);
+    if (first) { ownSpeed = true; setSpeed(25 * Math.log10(first), first); }
     ramp();
     $("play").addEventListener("click", () => play(!playing));
     $("step").addEventListener("click", () => { play(false); go(t + 1); });
     $("plan").addEventListener("click", nextPlan);
-    $("speed").addEventListener("input", () => setSpeed(Number($("speed").value)));
+    $("speed").addEventListener("input", () => { ownSpeed = true; setSpeed(Number($("speed").value)); });
     $("time").addEventListener("input", () => { play(false); go(Number($("time").value)); });
     $("colour").addEventListener("change", () => { dirty = true; });
     $("arrows").addEventListener("change", () => { dirty = true; });
     $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+    $("which").addEventListener("change", pickNamed);
     $("form").addEventListener("submit", begin);
     $("be").addEventListener("click", becomeAgent);
     document.addEventListener("keydown", keys);

@@ -9,6 +9,9 @@ Lab.shade = (x) => {
   return Lab.VIRIDIS[i].map((c, k) => Math.round(c + f * (Lab.VIRIDIS[i + 1][k] - c)));
 };
 Lab.RAMP = Array.from({ length: 256 }, (_, i) => Lab.shade(i / 255));
+Lab.UNKNOWN = [128, 128, 128];
+/* The same as pixels of an image, four bytes each; the last one is for what is not known. */
+Lab.PIXELS = new Uint32Array(new Uint8Array([...Lab.RAMP, Lab.UNKNOWN].flatMap((rgb) => [...rgb, 255])).buffer);
 Lab.dark = (rgb) => 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] <= 125;
 Lab.css = (rgb) => `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
 Lab.token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -40,10 +43,13 @@ Lab.scale = (lists, kind) => {
 };
 Lab.fraction = (v, { low, high, log }) => log ? Math.log1p(v) / Math.log1p(high) : high > low ? (v - low) / (high - low) : 0;
 
+Lab.DIRECTIONS = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] };
+
 Lab.Map = class {
   constructor(canvas, track, colour) {
     Object.assign(this, { canvas, track, colour, world: track.world, picked: null });
     this.raster = document.createElement("canvas");
+    this.lines = document.createElement("canvas"); /* what does not move: walls, the grid, the edges of a graph */
     this.size();
   }
 
@@ -69,6 +75,7 @@ Lab.Map = class {
     this.canvas.height = Math.round(this.high * ratio);
     this.ratio = ratio;
     this.pen = this.canvas.getContext("2d");
+    this.drawnLines = "";
   }
 
   draw(t, values, scale, arrows) {
@@ -76,8 +83,9 @@ Lab.Map = class {
     this.ink = Lab.token("--ink");
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     pen.clearRect(0, 0, this.wide, this.high);
-    const tone = (s) => Number.isNaN(values[s]) ? null : Lab.RAMP[Math.round(255 * Math.max(0, Math.min(1, Lab.fraction(values[s], scale))))];
-    if (this.cell) this.cells(tone); else this.graph(tone);
+    const level = (s) => Number.isNaN(values[s]) ? 256 : Math.round(255 * Math.max(0, Math.min(1, Lab.fraction(values[s], scale))));
+    const tone = (s) => Lab.RAMP[level(s)] ?? Lab.UNKNOWN;
+    if (this.cell) this.cells(level); else this.graph(tone);
     const room = this.cell || this.radius * 2;
     if (arrows && room >= 12) this.arrows(t, tone, room);
     if (!this.cell && this.world.states <= 40) this.names();
@@ -103,24 +111,43 @@ Lab.Map = class {
     pen.font = "13px system-ui, sans-serif";
     pen.textAlign = "left";
     for (let s = 0; s < world.states; s++) {
-      const [x, y] = this.place(s), rgb = tone(s) ?? [128, 128, 128];
+      const [x, y] = this.place(s), rgb = tone(s);
       pen.fillStyle = Lab.dark(rgb) ? "#fff" : "#111";
       pen.fillText(world.stateNames.length ? world.stateNames[s] : String(s), x - room / 2 + 5, y + room / 2 - 6, room - 8);
     }
   }
 
-  cells(tone) {
-    const { layout, states, x, y, walls } = this.world, { pen, cell, left } = this;
-    this.raster.width = layout.width;
-    this.raster.height = layout.height;
-    const small = this.raster.getContext("2d"), image = small.createImageData(layout.width, layout.height);
-    for (let s = 0; s < states; s++) {
-      const rgb = tone(s) ?? [128, 128, 128], at = 4 * (y[s] * layout.width + x[s]);
-      image.data.set([rgb[0], rgb[1], rgb[2], 255], at);
+  cells(level) {
+    const { layout, states, x, y } = this.world, { pen, cell, left } = this;
+    if (this.raster.width !== layout.width || !this.image) {
+      this.raster.width = layout.width;
+      this.raster.height = layout.height;
+      this.image = this.raster.getContext("2d").createImageData(layout.width, layout.height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
     }
-    small.putImageData(image, 0, 0);
+    for (let s = 0; s < states; s++) this.pixels[y[s] * layout.width + x[s]] = Lab.PIXELS[level(s)];
+    this.raster.getContext("2d").putImageData(this.image, 0, 0);
     pen.imageSmoothingEnabled = false;
     pen.drawImage(this.raster, left, 1, cell * layout.width, cell * layout.height);
+    this.still((lines) => this.walls(lines));
+  }
+
+  /* Lines are drawn once for each size and theme, and then copied. */
+  still(work) {
+    const key = [this.canvas.width, this.canvas.height, this.ink, this.world.edges.length].join();
+    if (key !== this.drawnLines) {
+      this.drawnLines = key;
+      this.lines.width = this.canvas.width;
+      this.lines.height = this.canvas.height;
+      const lines = this.lines.getContext("2d");
+      lines.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      work(lines);
+    }
+    this.pen.drawImage(this.lines, 0, 0, this.wide, this.high);
+  }
+
+  walls(pen) {
+    const { states, x, y, walls } = this.world, { cell, left } = this;
     if (cell >= 8) {
       pen.strokeStyle = Lab.token("--card");
       pen.lineWidth = 1;
@@ -143,18 +170,24 @@ Lab.Map = class {
     pen.stroke();
   }
 
-  graph(tone) {
-    const { pen, world, radius } = this;
+  edges(pen) {
+    const { edges } = this.world;
     pen.strokeStyle = Lab.token("--line");
     pen.lineWidth = 1;
     pen.beginPath();
-    for (let i = 0; i < world.edges.length; i += 2) {
-      pen.moveTo(...this.place(world.edges[i]));
-      pen.lineTo(...this.place(world.edges[i + 1]));
+    for (let i = 0; i < edges.length; i += 2) {
+      pen.moveTo(...this.place(edges[i]));
+      pen.lineTo(...this.place(edges[i + 1]));
     }
     pen.stroke();
+  }
+
+  graph(tone) {
+    const { pen, world, radius } = this;
+    this.still((lines) => this.edges(lines));
+    pen.lineWidth = 1;
     for (let s = 0; s < world.states; s++) {
-      pen.fillStyle = Lab.css(tone(s) ?? [128, 128, 128]);
+      pen.fillStyle = Lab.css(tone(s));
       pen.beginPath();
       pen.arc(...this.place(s), radius, 0, 2 * Math.PI);
       pen.fill();
@@ -163,7 +196,8 @@ Lab.Map = class {
     }
   }
 
-  /* The plan: an arrow towards where the chosen action most likely leads, a dot where it stays, a ring where it jumps. */
+  /* The plan: an arrow towards where the chosen action most likely leads, a dot where it stays, a ring where it jumps.
+     An action that is named after a direction points there, also where it most likely fails. Faint: never been there. */
   arrows(t, tone, room) {
     const { pen, world } = this, long = Math.min(room * 0.36, 20);
     this.track.count(t);
@@ -171,12 +205,13 @@ Lab.Map = class {
       const a = this.track.policyAt(t, s);
       if (a === null) continue;
       const [x, y] = this.place(s), to = this.track.wayOf(s, a), [tx, ty] = this.place(to);
-      const rgb = tone(s) ?? [128, 128, 128];
+      const rgb = tone(s), named = to === s && this.cell ? Lab.DIRECTIONS[world.actionName(a)] : undefined;
       pen.strokeStyle = pen.fillStyle = Lab.dark(rgb) ? "#fff" : "#111";
+      pen.globalAlpha = this.track.visits[s] ? 1 : 0.35;
       pen.lineWidth = Math.max(1.5, Math.min(3, room / 14));
-      const dx = tx - x, dy = ty - y, far = Math.hypot(dx, dy), yy = y;
+      const [dx, dy] = named ?? [tx - x, ty - y], far = Math.hypot(dx, dy), yy = y;
       pen.beginPath();
-      if (to === s) { pen.arc(x, yy, Math.max(1.5, room / 14), 0, 2 * Math.PI); pen.fill(); continue; }
+      if (to === s && !named) { pen.arc(x, yy, Math.max(1.5, room / 14), 0, 2 * Math.PI); pen.fill(); continue; }
       if (this.cell && far > this.cell * 1.5) { pen.arc(x, yy, room / 7, 0, 1.6 * Math.PI); pen.stroke(); continue; }
       const ux = dx / far, uy = dy / far, ex = x + ux * long, ey = yy + uy * long, head = long * 0.55;
       pen.moveTo(x - ux * long * 0.8, yy - uy * long * 0.8);
@@ -186,19 +221,16 @@ Lab.Map = class {
       pen.lineTo(ex - head * (ux - uy), ey - head * (uy + ux));
       pen.stroke();
     }
+    pen.globalAlpha = 1;
   }
 
   /* Best reward (star), picked state (frame), the agent (disc in its colour). */
   marks(t, room) {
     const { pen, world } = this;
-    if (room >= 10) {
-      for (let s = 0; s < world.states; s++) {
-        for (let a = 0; a < world.actions; a++) {
-          if (!world.allowed[s * world.actions + a] || !world.pays(s, a) || world.best <= 0) continue;
-          const [x, y] = this.place(s);
-          this.star(x + room * 0.27, y - room * 0.27, Math.min(room * 0.2, 12));
-          break;
-        }
+    if (room >= 10 || world.stars.length <= 20) {
+      for (const s of world.stars) {
+        const [x, y] = this.place(s), aside = room >= 24 ? room * 0.27 : 0;
+        this.star(x + aside, y - aside, Math.max(room < 10 ? 6 : 7, Math.min(room * 0.2, 12)));
       }
     }
     if (this.picked !== null) {
@@ -207,7 +239,7 @@ Lab.Map = class {
       pen.lineWidth = 4;
       pen.strokeRect(x - half + 2, y - half + 2, 2 * half - 4, 2 * half - 4);
     }
-    const [x, y] = this.place(this.track.stateAt(t)), size = Math.max(4, Math.min(room * 0.28, 16));
+    const [x, y] = this.place(this.track.stateAt(t)), size = Math.max(5, Math.min(room * 0.28, 16));
     pen.fillStyle = this.colour;
     pen.strokeStyle = "#fff";
     pen.lineWidth = Math.max(2, size / 4);

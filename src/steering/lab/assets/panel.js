@@ -14,33 +14,9 @@ Lab.number = (v, digits = 3) => {
   return String(Number(v.toPrecision(digits)));
 };
 
-Lab.actionsOf = (world, s) => Array.from({ length: world.actions }, (_, a) => a).filter((a) => world.allowed[s * world.actions + a]);
+Lab.sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/* One or two sentences on the chosen action, from what the record says of this plan. */
-Lab.why = (track, s, t) => {
-  const { world } = track, frame = track.frameAt(t), chosen = track.policyAt(t, s), A = world.actions;
-  if (chosen === null) return `${track.name} keeps no plan as a table; it chooses each action when it gets there.`;
-  const name = (a) => `“${world.actionName(a)}”`, others = Lab.actionsOf(world, s).filter((a) => a !== chosen);
-  if (!others.length) return `There is only one action here: ${name(chosen)}.`;
-  track.count(t);
-  const visits = (a) => track.pairs[s * A + a], q = (a) => frame ? frame.q[s * A + a] : NaN;
-  const tried = visits(chosen) === 0 ? `it has never tried it here` : `it has tried it ${visits(chosen)} ${visits(chosen) === 1 ? "time" : "times"} here`;
-  if (!frame || Number.isNaN(q(chosen))) return `The plan says ${name(chosen)}; ${tried}.`;
-  const rival = others.reduce((best, a) => (q(a) > q(best) ? a : best));
-  const of = (table, a) => frame[table][s * A + a], n = Lab.number;
-  if (q(chosen) === q(rival)) return `It has no preference yet: ${name(chosen)} and ${name(rival)} look alike (${n(q(chosen))}); ${tried}.`;
-  if (q(chosen) > q(rival)) {
-    const sure = q(chosen) - q(rival) > 2 * Math.hypot(of("spread", chosen), of("spread", rival));
-    return `It exploits: by its own estimate ${name(chosen)} is best here, worth ${n(q(chosen))} against ${n(q(rival))} for ${name(rival)}` +
-      (sure ? `, and it is sure of that.` : `, though both are uncertain (± ${n(of("spread", chosen))} and ± ${n(of("spread", rival))}); ${tried}.`);
-  }
-  const reasons = [];
-  if (of("information", chosen) > of("information", rival)) reasons.push(`it can learn more there (Stein information ${n(of("information", chosen))} against ${n(of("information", rival))})`);
-  if (of("spread", chosen) > of("spread", rival)) reasons.push(`its value is less certain (± ${n(of("spread", chosen))} against ± ${n(of("spread", rival))})`);
-  if (visits(chosen) < visits(rival)) reasons.push(`it was tried less often (${visits(chosen)} against ${visits(rival)} times)`);
-  const first = `It explores: on average ${name(rival)} looks better (${n(q(rival))} against ${n(q(chosen))}), but ${name(chosen)} may be worth it`;
-  return first + (reasons.length ? `: ${reasons.join("; ")}.` : ` because of where it leads: what is unknown lies farther on that way.`);
-};
+Lab.actionsOf = (world, s) => Array.from({ length: world.actions }, (_, a) => a).filter((a) => world.allowed[s * world.actions + a]);
 
 Lab.row = (cells, tag = "td") => {
   const made = document.createElement("tr");
@@ -72,7 +48,7 @@ Lab.actionTable = (track, s, t, picked, pick) => {
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(a); });
     return made;
   });
-  const heads = ["action", "tried", "Q ± spread", world.session ? "Stein information" : "information"];
+  const heads = ["action", "tried", "worth ± spread", world.session ? "Stein information" : "information"];
   return Lab.table(world.session ? heads : [...heads, "true reward"], rows);
 };
 
@@ -98,7 +74,7 @@ Lab.showPanel = (track, s, a, t, pick) => {
   document.getElementById("panel-hint").hidden = true;
   track.count(t);
   body.replaceChildren(
-    Lab.text("p", track.world.session ? Lab.best(track, s, t) : Lab.why(track, s, t), "why"),
+    Lab.text("p", track.world.session ? Lab.best(track, s, t) : Lab.sentence(Lab.why(track, s, t)), "why"),
     Lab.text("p", `${track.visits[s]} visits so far. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
     Lab.actionTable(track, s, t, a, pick),
     Lab.outcomeTable(track, s, a, t),

@@ -39,13 +39,15 @@ Lab.World = class {
       this.best = Infinity;
       this.rewards = new Float64Array(this.states * this.actions).fill(NaN);
       this.edges = [];
+      this.stars = [];
       return;
     }
     let best = -Infinity;
     for (let i = 0; i < this.rewards.length; i++) if (this.allowed[i]) best = Math.max(best, this.rewards[i]);
     this.best = best;
-    this.oracleSum = new Float64Array(this.steps + 1);
-    for (let t = 0; t < this.steps; t++) this.oracleSum[t + 1] = this.oracleSum[t] + this.oracle[t];
+    const pays = (s) => Array.from({ length: this.actions }, (_, a) => a).some((a) => this.allowed[s * this.actions + a] && this.pays(s, a));
+    this.stars = best > 0 ? Array.from({ length: this.states }, (_, s) => s).filter(pays) : [];
+    this.choices = this.allowed.reduce((sum, one) => sum + one, 0);
   }
   stateName(s) { return this.stateNames.length ? this.stateNames[s] : `state ${s}`; }
   actionName(a) { return this.actionNames.length ? this.actionNames[a] : `action ${a}`; }
@@ -80,6 +82,10 @@ Lab.Track = class {
     this.visits = new Uint32Array(world.states);
     this.pairs = new Uint32Array(world.states * world.actions);
     this.counted = 0;
+    this.places = 0; /* states and pairs that were met before the time of `count` */
+    this.tried = 0;
+    this.heard = performance.now(); /* when the last news came */
+    this.slow = false;
   }
 
   push(state, action, successor, reward) {
@@ -108,6 +114,7 @@ Lab.Track = class {
 
   take(header, arrays) {
     const skip = this.done - header.from;
+    if (arrays.states.length > skip) this.heard = performance.now();
     for (let i = skip; i < arrays.states.length; i++) {
       this.push(arrays.states[i], arrays.actions[i], arrays.successors[i], arrays.rewards[i]);
     }
@@ -159,12 +166,12 @@ Lab.Track = class {
   /* Visits of states and pairs before a time, kept up to date from the last call. */
   count(t) {
     const end = Math.min(t, this.done), A = this.world.actions;
-    if (end < this.counted) { this.visits.fill(0); this.pairs.fill(0); this.counted = 0; }
+    if (end < this.counted) { this.visits.fill(0); this.pairs.fill(0); this.counted = this.places = this.tried = 0; }
     for (; this.counted < end; this.counted++) {
       const s = this.states[this.counted];
-      this.visits[s]++;
+      if (this.visits[s]++ === 0) this.places++;
       const i = s * A + this.actions[this.counted];
-      this.pairs[i]++;
+      if (this.pairs[i]++ === 0) this.tried++;
       if (this.lastWay) this.lastWay[i] = this.successors[this.counted];
     }
   }

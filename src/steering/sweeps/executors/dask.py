@@ -33,6 +33,8 @@ HOW = f"pip install 'steering-rl[dask]=={__version__}'"
 GONE = (
     "the dask scheduler at {} is gone ({}): all finished cells are kept; start the same command again when it is back."
 )
+LONGEST_GREETING = 1 << 24
+"""Bytes in which a scheduler says who it is; a text would say more than 2^56 here."""
 IDLE_SECONDS = 30.0
 """How long a dask worker keeps a process that no sweep uses."""
 OTHER_SECONDS = 5.0
@@ -87,13 +89,18 @@ def _deaf_to_interrupts() -> Iterator[list[int]]:
 
 
 def _hear(address: str) -> None:
-    """Wait for the first byte of a scheduler, which speaks first: for a silent service dask would wait for ever."""
+    """Wait for the first words of a scheduler, which speaks first, and see that they may be its own.
+
+    For a silent service dask would wait for ever; of one that speaks otherwise, such as SSH, it takes the first eight
+    bytes for a length, and the client that fails with it cannot be closed.
+    """
     from distributed.comm.addressing import parse_address, parse_host_port
 
     scheme, place = parse_address(address)
     if scheme == "tcp":
         with socket.create_connection(parse_host_port(place, 8786), CONNECT_SECONDS) as connection:
-            if not connection.recv(1):
+            first = connection.recv(8, socket.MSG_WAITALL)
+            if len(first) < 8 or int.from_bytes(first, "little") > LONGEST_GREETING:
                 raise ConnectionResetError
 
 

@@ -106,9 +106,25 @@ def controls(tables: Tables) -> str:
         "tasks that get worse",
     ]
     table = markdown_table(heads, rows)
-    stein = changed[(changed["rival"] == STEIN) & (changed["verdict"] == "better")]
-    lead = f"Without the Stein information {len(stein)} tasks get significantly worse." if len(changed) else ""
-    return f"Ours with one thing changed, on the same runs. {lead}\n\n{table}"
+    return f"Ours with one thing changed, on the same runs. {_without_stein(study)}\n\n{table}"
+
+
+def _without_stein(study: pd.DataFrame) -> str:
+    """What the Stein information is worth, on the tasks of both stages."""
+    parts = study[(study["how"] == CONTROL) & (study["rival"] == STEIN)]
+    said = []
+    for stage in (CONF, DEV):
+        part = parts[parts["stage"] == stage]
+        hurt = part[part["verdict"] == "better"].sort_values("difference", ascending=False)
+        helped = part[part["verdict"] == "worse"]
+        if len(part):
+            named = ", ".join(f"{row['task']} +{row['difference']:.3f}" for row in records(hurt)) or "none"
+            gain = f", by at most {-helped['difference'].min():.3f}" if len(helped) else ""
+            said.append(
+                f"{len(hurt)} of the {len(part)} tasks of {stage} get significantly worse ({named}) and "
+                f"{len(helped)} better{gain}"
+            )
+    return f"Without the Stein information {'; '.join(said)}." if said else ""
 
 
 def scales(tables: Tables) -> str:
