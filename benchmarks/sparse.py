@@ -34,7 +34,10 @@ CASES = (
     ("random, 10,000 states", "garnet:10000,4,5"),
     ("chain, 1,000 states", "deepsea:1000"),
 )
-GROWTH = (100, 200, 316, 600, 1000)
+GROWTH = (
+    tuple(f"maze:{side}" for side in (100, 200, 316, 600, 1000)),
+    tuple(f"garnet:{states},4,5" for states in (10_000, 100_000, 1_000_000)),
+)
 INSTALL = "python -m pip install quantecon mdpsolver pymdptoolbox"
 
 Method = tuple[Any, ...]
@@ -145,13 +148,13 @@ def compare(case: str, text: str) -> dict[str, Any]:
     return row
 
 
-def growth() -> list[dict[str, Any]]:
-    """Time and peak memory of `solve` on grids of growing size; the exponent is that of the whole range."""
+def growth(texts: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Time and peak memory of `solve` on worlds of growing size; the exponents are those of the whole range."""
     rows, sizes, times, rounds = [], [], [], []
     solve(make_env("maze:150").table, DISCOUNT, relative=RELATIVE)  # compiled before the clock runs
-    for side in GROWTH:
+    for text in texts:
         began = time.process_time()
-        mdp = make_env(f"maze:{side}").table
+        mdp = make_env(text).table
         built = time.process_time() - began
         took, solution = seconds(lambda mdp=mdp: solve(mdp, DISCOUNT, relative=RELATIVE), 3)
         assert solution.converged
@@ -160,7 +163,7 @@ def growth() -> list[dict[str, Any]]:
         rounds.append(solution.iterations)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append(
-            {"case": f"maze:{side}", "states": mdp.n_states, "transitions": mdp.n_transitions, "build_s": built}
+            {"case": text, "states": mdp.n_states, "transitions": mdp.n_transitions, "build_s": built}
             | {"solve_s": took, "peak_mb": peak, "rounds": solution.iterations}
         )
     whole, one = (float(np.polyfit(np.log(sizes), np.log(taken), 1)[0]) for taken in (times, np.divide(times, rounds)))
@@ -168,7 +171,7 @@ def growth() -> list[dict[str, Any]]:
 
 
 def main() -> list[dict[str, Any]]:
-    rows = growth()
+    rows = [row for texts in GROWTH for row in growth(texts)]
     from benchmarks.agents import print_table
 
     print_table(rows)
