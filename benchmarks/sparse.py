@@ -8,7 +8,8 @@ Every solver gets its own arrays ready made and solves from scratch to a relativ
 must agree. Each method of a peer is timed, the fastest counts; times are CPU seconds of the process, the least of the
 repeats, so that other work on the machine disturbs little. A peer that is not installed is left out, and so are methods
 where they would take minutes (the functions say which). The second table is about growth: time and memory
-from 1e4 to 1e6 states, with the exponent of time against the number of transitions.
+from 1e4 to 1e6 states, with the exponent of time against the number of transitions, and that of the time of a round: a
+larger problem may need more rounds, which is a property of the problem.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ CASES = (
     ("random, 10,000 states", "garnet:10000,4,5"),
     ("chain, 1,000 states", "deepsea:1000"),
 )
-GROWTH = (100, 316, 1000)
+GROWTH = (
+    tuple(f"maze:{side}" for side in (100, 200, 316, 600, 1000)),
+    tuple(f"garnet:{states},4,5" for states in (10_000, 100_000, 1_000_000)),
+)
 INSTALL = "python -m pip install quantecon mdpsolver pymdptoolbox"
 
 Method = tuple[Any, ...]
@@ -144,29 +148,30 @@ def compare(case: str, text: str) -> dict[str, Any]:
     return row
 
 
-def growth() -> list[dict[str, Any]]:
-    """Time and peak memory of `solve` on grids of growing size; the exponent is that of the whole range."""
-    rows, sizes, times = [], [], []
+def growth(texts: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Time and peak memory of `solve` on worlds of growing size; the exponents are those of the whole range."""
+    rows, sizes, times, rounds = [], [], [], []
     solve(make_env("maze:150").table, DISCOUNT, relative=RELATIVE)  # compiled before the clock runs
-    for side in GROWTH:
+    for text in texts:
         began = time.process_time()
-        mdp = make_env(f"maze:{side}").table
+        mdp = make_env(text).table
         built = time.process_time() - began
         took, solution = seconds(lambda mdp=mdp: solve(mdp, DISCOUNT, relative=RELATIVE), 3)
         assert solution.converged
         sizes.append(mdp.n_transitions)
         times.append(took)
+        rounds.append(solution.iterations)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append(
-            {"case": f"maze:{side}", "states": mdp.n_states, "transitions": mdp.n_transitions, "build_s": built}
+            {"case": text, "states": mdp.n_states, "transitions": mdp.n_transitions, "build_s": built}
             | {"solve_s": took, "peak_mb": peak, "rounds": solution.iterations}
         )
-    exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
-    return [row | {"exponent": exponent} for row in rows]
+    whole, one = (float(np.polyfit(np.log(sizes), np.log(taken), 1)[0]) for taken in (times, np.divide(times, rounds)))
+    return [row | {"exponent": whole, "exponent_of_a_round": one} for row in rows]
 
 
 def main() -> list[dict[str, Any]]:
-    rows = growth()
+    rows = [row for texts in GROWTH for row in growth(texts)]
     from benchmarks.agents import print_table
 
     print_table(rows)

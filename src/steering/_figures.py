@@ -31,12 +31,17 @@ def new_figure(width: float = 7.2, height: float = 4.4) -> Figure:
     return figure
 
 
+def figure_format(path: str | Path) -> str:
+    """The format that the ending of a file says, or a refusal."""
+    kind = Path(path).suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise NotAvailable(f"figures cannot be written as '{Path(path).suffix}'; use .png, .svg or .pdf.")
+    return kind
+
+
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a figure, whole or not at all; the ending says the format (png, svg, pdf)."""
-    target = Path(path)
-    kind = target.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise NotAvailable(f"figures cannot be written as '{target.suffix}'; use .png, .svg or .pdf.")
+    target, kind = Path(path), figure_format(path)
     # No date and no random ids in the file: the same results give the same bytes.
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
     content = io.BytesIO()

@@ -62,6 +62,10 @@ class Unreachable(SteeringError):
     """Something that the work needs (a scheduler, a directory) does not answer now; try again later (exit code 1)."""
 
 
+class SlowWarning(UserWarning):
+    """What was asked for takes long, and what would be faster."""
+
+
 class NoCacheWarning(UserWarning):
     """Compiled functions cannot be kept for the next start."""
 

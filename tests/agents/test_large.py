@@ -5,7 +5,7 @@ import pytest
 
 import steering
 from steering import _memory
-from steering.agents import large
+from steering.agents import large, systems
 from steering.agents.large import RepairedPlan, RowBonus, RowSolver
 from steering.beliefs import ModelBelief, SparseBelief
 from steering.errors import NotAvailable, SteeringError, TooLarge
@@ -71,6 +71,16 @@ def test_grouped_rows_are_solved_as_dense_ones(seed: int, make: str) -> None:
     np.testing.assert_allclose(Q[0][given.mask], exact.Q[given.mask], rtol=1e-9, atol=1e-10)
     np.testing.assert_array_equal(policy[0], exact.policy)
     np.testing.assert_allclose(solver.evaluate(P, r, policy)[0], exact.V, rtol=1e-8)
+
+
+@pytest.mark.parametrize("short", [0, 10**6])
+def test_the_values_of_a_chain_by_a_sparse_and_by_a_dense_system(short: int, monkeypatch) -> None:
+    monkeypatch.setattr(systems, "SHORT", short)
+    sparse, _ = random_model(1)
+    P, r = sparse.mean_model()
+    policy = np.arange(30) % 3
+    exact = np.linalg.solve(np.eye(30) - 0.99 * P.dense()[np.arange(30), policy], r[np.arange(30), policy])
+    np.testing.assert_allclose(systems.chain_values(P, r.ravel(), policy, 0.99), exact, rtol=1e-11)
 
 
 @pytest.mark.parametrize("discount", [0.9, 0.99])

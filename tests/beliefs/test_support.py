@@ -8,8 +8,8 @@ from scipy.stats import ks_2samp
 
 from steering import _memory
 from steering.agents.stein_information import InformationChoice, SteinInformation
-from steering.beliefs import ModelBelief, SparseBelief, make_belief
-from steering.errors import SteeringError, TooLarge
+from steering.beliefs import ModelBelief, SparseBelief, make_belief, support
+from steering.errors import SlowWarning, SteeringError, TooLarge
 
 S, A = 6, 2
 LEARNED = {"concentration": "learned", "reward_scale": "learned"}
@@ -123,17 +123,19 @@ def test_many_outcomes_delay_the_choice_of_the_unit_and_nothing_else() -> None:
     assert belief.state[4] == n + 101
 
 
-@pytest.mark.parametrize("eta", [0.002, 0.03, 0.5])
-def test_draws_have_the_distribution_of_dense_draws(eta: float) -> None:
-    """Kolmogorov-Smirnov on the value of a row, its largest unseen part and its reward; 6 tests at 1e-4 (fixed seed).
+@pytest.mark.parametrize(("eta", "alpha"), [(0.002, 3.0), (0.03, 3.0), (0.5, 3.0), (1.0, 1.0), (1.0, 2.5)])
+def test_draws_have_the_distribution_of_dense_draws(eta: float, alpha: float) -> None:
+    """Kolmogorov-Smirnov on numbers of a row; 8 tests at 1e-4 (fixed seed).
 
-    One row with data and one without; the value is a linear function of the row, so that the split counts. Numbers are
-    rounded to 1e-4: the last 1e-6 of a row are spread evenly.
+    They are its value, its largest unseen part, its reward, and the product of the last two: rewards of rows with a
+    large part vary more. One row with data and one without; the value is a linear function of the row, so that the
+    split counts. Numbers are rounded to 1e-4: the last 1e-6 of a row are spread evenly.
     """
     rng = np.random.default_rng(3)
     states, n = 12, 4000
     data = tuple(np.array(x) for x in ([0] * 6, [0] * 6, [0.5, 1.0, -1.0, 0.3, 2.0, 0.1], [1, 1, 2, 1, 5, 1]))
-    forms = ModelBelief(states, 1, eta=eta), SparseBelief(states, 1, eta=eta)
+    prior = (0.3, 2.0, alpha, 3.0)
+    forms = (form(states, 1, eta=eta, normal_gamma=prior) for form in (ModelBelief, SparseBelief))
     values = rng.normal(size=states)
     seen: list[list[list[float]]] = [[], []]
     for belief, out in zip(forms, seen, strict=True):
@@ -142,18 +144,17 @@ def test_draws_have_the_distribution_of_dense_draws(eta: float) -> None:
             P, r = belief.draw_model(rng)
             for s in (0, 1):
                 row = P[s, 0] if isinstance(P, np.ndarray) else P.row(s, 0)
-                out.append([float(row @ values), row[[0, 3, 4, 6, 7, 8, 9, 10, 11]].max(), r[s, 0]])
-    one, other = (np.array(x).reshape(n, 2, 3).round(4) for x in seen)
+                part = row[[0, 3, 4, 6, 7, 8, 9, 10, 11]].max()
+                out.append([float(row @ values), part, r[s, 0], part * abs(r[s, 0] - 0.3)])
+    one, other = (np.array(x).reshape(n, 2, 4).round(4) for x in seen)
     for s in (0, 1):
-        for what in range(3):
+        for what in range(4):
             assert ks_2samp(one[:, s, what], other[:, s, what]).pvalue > 1e-4
 
 
 def test_the_form_follows_the_size_and_the_option() -> None:
     assert isinstance(make_belief(10, 2), ModelBelief)
     assert isinstance(make_belief(500, 6), SparseBelief)
-    assert isinstance(make_belief(500, 6, draws=True), ModelBelief)
-    assert isinstance(make_belief(500, 6, draws=True, concentration="learned"), SparseBelief)
     assert isinstance(make_belief(500, 6, "dense"), ModelBelief)
     assert isinstance(make_belief(10, 2, "sparse"), SparseBelief)
     with pytest.raises(SteeringError, match="belief is 'spare'"):
@@ -172,3 +173,10 @@ def test_what_does_not_fit_is_refused_in_one_sentence(monkeypatch) -> None:
     monkeypatch.setattr(_memory, "available", lambda: 10**7)
     with pytest.raises(TooLarge, match="a belief about 1000000 states"):
         SparseBelief(1_000_000, 4)
+
+
+def test_a_draw_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    belief = SparseBelief(20, 2)
+    monkeypatch.setattr(support, "MANY", 800)
+    with pytest.warns(SlowWarning, match="splits every row of 20 states .* concentration=learned or a small eta"):
+        belief.draw_model(np.random.default_rng(0))

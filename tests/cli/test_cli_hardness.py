@@ -39,7 +39,26 @@ def test_a_figure_places_environments_with_scores(capsys: pytest.CaptureFixture[
     drawn = path.read_text(encoding="utf-8")
     assert call(capsys, "hardness", "chain", "loop:2", *few).code == 0
     assert path.read_text(encoding="utf-8") == drawn
-    assert call(capsys, "hardness", "chain", "--measure", "x", *few).code == 2
+    assert f"wrote {path}" in call(capsys, "hardness", "chain", "loop:2", *few).out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--measure", "x", "--figure", "a.svg"), "measure is 'x'; choose one of"),
+        (("-a", "nobody", "--figure", "a.svg"), "unknown agent 'nobody'"),
+        (("--figure", "a.txt"), "figures cannot be written as '.txt'"),
+        (("--measure", "diameter"), "--measure is about the figure"),
+        (("-a", "psrl"), "--agent is about the figure"),
+    ],
+)
+def test_a_figure_is_refused_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setattr("steering.runs.run", None)
+    done = call(capsys, "hardness", "chain", *options)
+    assert done.code == 2
+    assert says in done.err
 
 
 def test_the_table_of_the_figure() -> None:

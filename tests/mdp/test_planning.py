@@ -18,6 +18,7 @@ from mdp_strategies import (
     random_mdp,
 )
 
+import steering
 from steering.errors import InvalidMDP, InvalidOption
 from steering.mdp import (
     TabularMDP,
@@ -307,3 +308,11 @@ def test_a_bad_epsilon_is_refused(epsilon):
         value_iteration(FOREST, 0.9, epsilon=epsilon)
     with pytest.raises(InvalidOption, match="sweeps is -1"):
         modified_policy_iteration(FOREST, 0.9, sweeps=-1)
+
+
+def test_an_environment_is_no_mdp() -> None:
+    env = steering.make_env("chain")
+    with pytest.raises(InvalidOption, match=r"give a TabularMDP, for an environment solve\(env.mdp, env.discount\)"):
+        steering.mdp.solve(env, 0.9)  # type: ignore[arg-type]
+    with pytest.raises(InvalidOption, match="mdp is of type Environment; give a TabularMDP"):
+        policy_iteration(env, 0.9)  # type: ignore[arg-type]

@@ -124,6 +124,34 @@ def test_labels_become_names(tmp_path: Path) -> None:
     assert mdp.start.tolist() == [1.0, 0.0]
 
 
+HEADER = "state,action,next_state,probability,reward\n"
+BAD_FILES = [
+    (HEADER.replace("probability", "probabilty") + "0,0,0,1,0\n", "did you mean 'probability' by 'probabilty'?"),
+    (HEADER.replace("reward", "rewad") + "0,0,0,1,0\n", "a column 'rewad', which is not known; did you mean 'reward'"),
+    ("a,b\n0,0\n", "no column 'state'; .*its columns are a, b."),
+    (HEADER + "\n0,0,0,1,0\n0,1,0,1,\n", "the reward in line 4 of '.*' is missing."),
+    (HEADER + "0,0,0,one,0\n", "the probability in line 2 of '.*' is 'one', which is not a number."),
+    (HEADER + "0,0,0,1\n", "line 2 of '.*' has 4 entries; there are 5 columns."),
+    (HEADER.replace(",", ";") + "0;0;0;1;0\n", "separated by semicolons; separate them by commas."),
+    (HEADER + "0,0,1,1,0\n1,0,o,1,0\n", "state 'o' has no transitions"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), BAD_FILES, ids=[says for _, says in BAD_FILES])
+def test_files_with_mistakes(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(SteeringError, match=says) as caught:
+        from_transitions(tmp_path / "bad.csv")
+    assert re.fullmatch(r"[^\n]+[.?]", str(caught.value))
+
+
+def test_a_table_with_a_misspelt_column() -> None:
+    table = pd.DataFrame({"state": [0], "action": [0], "next_state": [0], "probability": [1.0], "note": ["x"]})
+    assert from_transitions(table).rewards[0, 0] == 0.0
+    with pytest.raises(SteeringError, match="did you mean 'reward_std' by 'rewardstd'"):
+        from_transitions(table.assign(rewardstd=[1.0]))
+
+
 def test_states_of_a_function_are_found_breadth_first() -> None:
     def jump(x: str, a: int) -> list[tuple[float, str, float]]:
         return [] if a and x == "" else [(0.5, x[:-1], 0.0), (0.5, (x + "ab"[a])[-2:], 1.0)]

@@ -18,6 +18,7 @@ from steering._compiled.grouped_optimism import TIE
 from steering._compiled.grouped_planning import ROUNDING, SWEEPS
 from steering._compiled.planning import canonical_policy
 from steering._compiled.sparse_planning import CYCLE, ENOUGH, _jump
+from steering._compiled.steps import half_way
 
 
 @jit
@@ -260,13 +261,6 @@ def extended_average(rows, r, widths, l1, mask, epsilon, max_sweeps):
     best = row_space(rows)
     for _ in range(max_sweeps):
         extended_backup(rows, r, widths, l1, mask, 1.0, V, Q, policy, best)
-        low, high = np.inf, -np.inf
-        for s in range(S):
-            change = 0.5 * (Q[s, policy[s]] - V[s])
-            low = min(low, change)
-            high = max(high, change)
-            V[s] += change
-        V -= V.min()
-        if 2.0 * (high - low) < epsilon:
+        if half_way(Q, policy, V) < epsilon:
             break
     return policy

@@ -10,6 +10,7 @@ import numpy as np
 from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import jit
 from steering._compiled.planning import canonical_policy
+from steering._compiled.steps import assign, lower
 
 TIE = 1e-12
 """Relative tolerance of a tie, as with tables."""
@@ -109,13 +110,7 @@ def bonus_iteration(rows, local, factor, mask, discount, cap, tolerance, max_swe
     policy = np.zeros(S, dtype=np.int64)
     for _ in range(max_sweeps):
         _bonus_backup(rows, local, factor, mask, discount, cap, V, Q)
-        change = 0.0
-        for s in range(S):
-            best = Q[s].max()
-            if best < V[s]:
-                change = max(change, V[s] - best)
-                V[s] = best
-        if change <= tolerance:
+        if lower(Q, V) <= tolerance:
             break
     canonical_policy(Q, policy, TIE * max(1e-300, np.abs(V).max()))
     return Q, policy
@@ -227,12 +222,7 @@ def quantile_iteration(rows, local, rank, draws, mask, discount, cap, tolerance,
     policy = np.zeros(S, dtype=np.int64)
     for _ in range(max_sweeps):
         _quantile_backup(rows, local, rank, mask, discount, V, Q, values)
-        change = 0.0
-        for s in range(S):
-            best = Q[s].max()
-            change = max(change, abs(V[s] - best))
-            V[s] = best
-        if change <= tolerance:
+        if assign(Q, V) <= tolerance:
             break
     canonical_policy(Q, policy, TIE * max(1e-300, abs(cap), np.abs(V).max()))
     return Q, policy

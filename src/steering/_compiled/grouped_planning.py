@@ -13,8 +13,8 @@ of the values at most accuracy max|V|.
 
 import numpy as np
 
-from steering._compiled._jit import jit
-from steering._compiled.planning import canonical_policy, copy_values, tie_tolerance
+from steering._compiled._jit import inlined, jit
+from steering._compiled.planning import canonical_policy, copy_values, linear_solve, tie_tolerance
 from steering._compiled.sparse_planning import CYCLE, ENOUGH, _jump
 
 SWEEPS = 30
@@ -23,7 +23,7 @@ ROUNDING = 2e-15
 """No value is asked to settle better than this, relative to the largest."""
 
 
-@jit
+@inlined
 def row_value(rows, local, discount, row, s, V, total):
     """Value of one row at state s, the way back to s itself solved for."""
     start, length, heads, excess, base = rows
@@ -39,7 +39,7 @@ def row_value(rows, local, discount, row, s, V, total):
     return (local[row] + discount * expected) / (1.0 - discount * own)
 
 
-@jit
+@inlined
 def state_values(rows, local, mask, discount, s, V, total, q):
     """`row_value` of all actions of a state, into q (A,); returns the best."""
     A = q.shape[0]
@@ -50,7 +50,7 @@ def state_values(rows, local, mask, discount, s, V, total, q):
     return best
 
 
-@jit
+@inlined
 def lowest(q, least):
     """The lowest-numbered action worth at least `least`."""
     for a in range(q.shape[0]):
@@ -163,6 +163,51 @@ def settle(rows, local, mask, discount, V, policy, Q, accuracy, max_iterations):
     q_table(rows, local, mask, discount, V, Q)
     scale = max(np.abs(V).max(), np.abs(local).max())
     canonical_policy(Q, policy, tie_tolerance(discount) * scale)
+
+
+@jit
+def chain_values(rows, local, discount, policy, n_actions, V):
+    """Values of a policy by one dense linear system, into V; exact up to rounding."""
+    start, length, heads, excess, base = rows
+    S = V.shape[0]
+    M = np.empty((S, S))
+    c = np.empty(S)
+    for s in range(S):
+        row = s * n_actions + policy[s]
+        for y in range(S):
+            M[s, y] = -discount * base[row]
+        for i in range(start[row], start[row] + length[row]):
+            M[s, heads[i]] -= discount * excess[i]
+        M[s, s] += 1.0
+        c[s] = local[row]
+    copy_values(linear_solve(M, c), V)
+
+
+@jit
+def howard(rows, local, mask, discount, V, policy, Q):
+    """Q of the values of a policy, and Howard's improvement of it, in place; whether the policy stayed as it was.
+
+    The rule is that of `steering._compiled.planning.policy_iteration`. A policy that stays becomes the one of the
+    lowest actions among the best.
+    """
+    S, A = mask.shape
+    q_table(rows, local, mask, discount, V, Q)
+    scale = np.abs(V).max()
+    for s in range(S):
+        scale = max(scale, abs(local[s * A + policy[s]]))
+    tolerance = tie_tolerance(discount) * scale
+    stays = True
+    for s in range(S):
+        best = policy[s]
+        for a in range(A):
+            if Q[s, a] > Q[s, best]:
+                best = a
+        if Q[s, best] > Q[s, policy[s]] + tolerance:
+            policy[s] = best
+            stays = False
+    if stays:
+        canonical_policy(Q, policy, tolerance)
+    return stays
 
 
 @jit

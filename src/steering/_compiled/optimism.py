@@ -12,6 +12,7 @@ from steering._compiled._jit import jit
 from steering._compiled.model_free import best_value
 from steering._compiled.planning import _eliminate, _substitute, canonical_policy, copy_values
 from steering._compiled.simulate import step
+from steering._compiled.steps import half_way, lower
 
 SMALL = 32
 
@@ -154,14 +155,7 @@ def extended_average(P, r, width, l1, mask, epsilon, max_sweeps):
     policy = np.zeros(S, dtype=np.int64)
     for _ in range(max_sweeps):
         _extended_backup(P, r, width, l1, mask, 1.0, V, Q, rows, policy)
-        low, high = np.inf, -np.inf
-        for s in range(S):
-            change = 0.5 * (Q[s, policy[s]] - V[s])
-            low = min(low, change)
-            high = max(high, change)
-            V[s] += change
-        V -= V.min()
-        if 2.0 * (high - low) < epsilon:
+        if half_way(Q, policy, V) < epsilon:
             break
     return policy
 
@@ -199,13 +193,7 @@ def bonus_iteration(P, r, bonus, factor, known, mask, discount, cap, tolerance, 
     policy = np.zeros(S, dtype=np.int64)
     for _ in range(max_sweeps):
         _bonus_backup(P, r, bonus, factor, known, mask, discount, cap, V, Q)
-        change = 0.0
-        for s in range(S):
-            best = Q[s].max()
-            if best < V[s]:
-                change = max(change, V[s] - best)
-                V[s] = best
-        if change <= tolerance:
+        if lower(Q, V) <= tolerance:
             break
     canonical_policy(Q, policy, 1e-12 * max(1e-300, np.abs(V).max()))
     return V, Q, policy

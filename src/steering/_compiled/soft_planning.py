@@ -5,6 +5,7 @@ import numpy as np
 from steering._compiled._jit import jit
 from steering._compiled.optimism import evaluate_rows
 from steering._compiled.planning import canonical_policy
+from steering._compiled.steps import assign
 
 
 @jit
@@ -147,12 +148,7 @@ def quantile_iteration(draws, r, rank, mask, discount, cap, tolerance, max_sweep
     policy = np.zeros(S, dtype=np.int64)
     for _ in range(max_sweeps):
         _quantile_backup(draws, r, rank, mask, discount, V, Q, values)
-        change = 0.0
-        for s in range(S):
-            best = Q[s].max()
-            change = max(change, abs(V[s] - best))
-            V[s] = best
-        if change <= tolerance:
+        if assign(Q, V) <= tolerance:
             break
     canonical_policy(Q, policy, 1e-12 * max(1e-300, np.abs(V).max()))
     return V, Q, policy

@@ -4,8 +4,8 @@ The k outcomes of a row that were seen get a Gamma(eta + n) each, the m = S - k 
 mass is split exactly, the largest parts first: of a symmetric Dirichlet in size-biased order the next part is a share
 Beta(1 + eta, (left - 1) eta) of what is left, at an outcome drawn uniformly from those not yet drawn. It goes on until
 less than `REST` of the row's mass is left, which is spread evenly over the outcomes that remain. So a row costs about
-m eta log(1 / REST) draws and not S; with eta above `LARGE` every outcome is drawn. Each outcome with a part of its own
-draws its mean reward; the rest has the prior's mean.
+m eta log(1 / REST) draws and not S, and each outcome with a part of its own draws its mean reward; the rest has the
+prior's mean. With eta above `LARGE` every outcome has a part, and the sum of their rewards is drawn at once.
 """
 
 import math
@@ -17,6 +17,8 @@ from steering._compiled.beliefs import normal_gamma_cell
 
 REST = 1e-6
 """Mass of a row that is not split any further."""
+FEW = 4
+"""Up to this shape a whole-numbered gamma is drawn as a sum of exponentials."""
 LARGE = 0.05
 """Concentration from which on all outcomes of a row are drawn."""
 
@@ -115,21 +117,40 @@ def _split(rng, row, mass, unseen, n_states, eta, prior, stamp, heads, excess, u
 
 
 @jit
-def _split_all(rng, row, mass, n_states, eta, prior, stamp, logs, heads, excess, used):
-    """A part for every unseen outcome."""
-    whole = 0.0
+def _split_all(rng, row, mass, n_states, eta, prior, stamp, scratch, heads, excess, used):
+    """A part for every unseen outcome; their mean rewards are drawn as one sum.
+
+    A mean reward is normal given its precision tau ~ Gamma(alpha), so that given all precisions sum_y p_y mu_y is
+    normal as well, with variance sum_y p_y^2 beta / (lambda tau_y): one normal for the row, not one for each outcome.
+    """
+    mean, lam, shape, rate = prior
+    first = used
     for y in range(n_states):
         if stamp[y] != row:
-            logs[y] = rng.standard_gamma(eta)
-            whole += logs[y]
-    reward = 0.0
-    for y in range(n_states):
-        if stamp[y] != row:
-            part = mass * logs[y] / whole if whole > 0.0 else mass
-            reward += part * _mean_reward(rng, prior[1], prior[0], prior[2], prior[3])
             heads[used] = y
-            excess[used] = part
             used += 1
-            if whole <= 0.0:
-                break
-    return used, reward
+    parts, precisions = excess[first:used], scratch[: used - first]
+    _fill_gammas(rng, eta, parts)
+    _fill_gammas(rng, shape, precisions)
+    whole = parts.sum()
+    if whole <= 0.0:  # all parts are too small for a number
+        parts[0], whole = 1.0, 1.0
+    spread = 0.0
+    for i in range(used - first):
+        parts[i] *= mass / whole
+        spread += parts[i] * parts[i] / max(precisions[i], 1e-300)
+    return used, mass * mean + rng.standard_normal() * math.sqrt(spread * rate / lam)
+
+
+@jit
+def _fill_gammas(rng, shape, out):
+    """Independent Gamma(shape) draws; small whole numbers as sums of exponentials, which is cheaper."""
+    if shape == int(shape) and shape <= FEW:
+        for i in range(out.shape[0]):
+            out[i] = rng.standard_exponential()
+        for _ in range(1, int(shape)):
+            for i in range(out.shape[0]):
+                out[i] += rng.standard_exponential()
+    else:
+        for i in range(out.shape[0]):
+            out[i] = rng.standard_gamma(shape)

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from steering._compiled import grouped_planning as planning
-from steering._compiled._jit import jit
+from steering._compiled._jit import inlined, jit
 from steering._compiled.planning import copy_values, tie_tolerance
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import (
@@ -41,11 +41,12 @@ PATIENCE = 1
 ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE = range(7)
 """Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen."""
 RESTS = 7
+YES = np.bool_(True)
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
 
 
-@jit
+@inlined
 def bonus(weights, D, known, new, z, mass):
     """What is added to the expected reward of a row.
 
@@ -123,7 +124,7 @@ def _all_rows(belief, prior, choice, model, tables, fresh, space, about):
                 empty = row
 
 
-@jit
+@inlined
 def _push(s, queue, queued, tail):
     if not queued[s]:
         queued[s] = True
@@ -145,7 +146,7 @@ def _back_up(s, tail, total, rows, local, mask, discount, values, links, work, t
         sent[s] = best
         edge = head_of[s]
         while edge >= 0:
-            tail = _push(origin[edge], work[0], work[1], tail)
+            tail = _push(np.int64(origin[edge]), work[0], work[1], tail)
             edge = following[edge]
     return tail, total
 
@@ -161,7 +162,7 @@ def _repair(tail, rows, local, mask, discount, values, links, work, third, tie):
     for _ in range(PATIENCE * V.shape[0]):
         if head == tail:
             return total, True
-        s = queue[head]
+        s = np.int64(queue[head])
         head = (head + 1) % queue.shape[0]
         queued[s] = False
         tail, total = _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q)
@@ -192,7 +193,7 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
         space[3][:] = 0
     if not renew:
         for i in range(belief[4][CHANGED]):
-            _local(belief[3][1][i], belief, prior, choice, model, tables, True, space, about)
+            _local(belief[3][1][i], belief, prior, choice, model, tables, YES, space, about)
     _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
     rests[PROMISE] = choice[5][4]
@@ -238,12 +239,12 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:
         _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA], about)
-    tail = 0
+    tail = np.int64(0)  # a literal would have the functions it is handed to compiled once more
     for i in range(state[CHANGED]):
         row = marks[1][i]
         marks[0][row] = False
         if not (other or moved):
-            _local(row, belief, prior, choice, model, tables, True, space, about)
+            _local(row, belief, prior, choice, model, tables, YES, space, about)
             tail = _push(row // A, work[0], work[1], tail)
     state[CHANGED] = 0
     tie = tie_tolerance(discount)
@@ -255,6 +256,6 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     if choice[5][3] > 0.0:
         for _ in range(ROUNDS - 1):
             about = (values[0], discount, deviations(values[0]))
-            _all_rows(belief, prior, choice, model, tables, False, space, about)
+            _all_rows(belief, prior, choice, model, tables, not YES, space, about)
             made += _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
     return made

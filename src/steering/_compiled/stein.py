@@ -298,7 +298,7 @@ def barker_row(counts, n, eta, a, empirical, space):
         if j > last or j != value[z]:
             j = _TABLE
             k = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])
-            square += size[z] * _centre(z, groups, row, -1, rules[j], k, table[j])
+            square += size[z] * _centre(z, groups, row, np.int64(-1), rules[j], k, table[j])
             continue
         if nodes[j] == 0:
             nodes[j] = _rule(alpha[z], rules[j, 0], rules[j, 1], rules[j, 2])

@@ -241,7 +241,6 @@ class ModelBasedAgent(Agent):
             p.n_states,
             p.n_actions,
             self._belief_form(),
-            draws=self.draws_models,
             eta=o.eta,
             normal_gamma=o.normal_gamma,
             concentration=o.concentration,
@@ -252,11 +251,6 @@ class ModelBasedAgent(Agent):
     def needs_tables(self) -> str:
         """Why the agent needs dense tables of all outcomes, in words that follow "because"; empty if it does not."""
         return ""
-
-    @property
-    def draws_models(self) -> bool:
-        """Whether a plan draws models from the posterior."""
-        return False
 
     def _belief_form(self) -> str:
         p, form = self.problem, self.options.belief

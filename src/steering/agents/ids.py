@@ -46,11 +46,6 @@ class IDS(ModelBasedAgent):
     group = "information"
     options: IDSOptions
 
-    @property
-    def draws_models(self) -> bool:
-        """With planning=sampled."""
-        return self.options.planning == "sampled"
-
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Solve the mean or a drawn model with the information added to the rewards."""
         super().plan(state, step)

@@ -15,6 +15,7 @@ from steering._compiled import grouped_planning, sparse_plans
 from steering._compiled.planning import TIE_TOLERANCE
 from steering._compiled.stein import barker_space
 from steering._types import Floats, Ints
+from steering.agents import systems
 from steering.beliefs import GroupedRows, Rows, SparseBelief
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ REPAIR_ACCURACY = 1e-2
 EVALUATION_ACCURACY = 1e-10
 """Relative accuracy of the values of a policy."""
 MAX_SWEEPS = 100_000
+FINE = 1e-9
+"""Relative accuracy below which linear systems are solved instead of sweeps made, unless there are too many states."""
 
 
 class RowSolver:
@@ -38,10 +41,18 @@ class RowSolver:
         self.V: Floats = np.zeros(problem.n_states)
         self._u: Floats = np.zeros(problem.n_states)
 
+    @property
+    def _by_systems(self) -> bool:
+        p = self.problem
+        return p.horizon is None and self.accuracy < FINE and p.n_states <= systems.SYSTEM
+
     def solve(self, P: GroupedRows, r: Floats, policy: Ints, discount: float | None = None) -> tuple[Floats, Floats]:
         """Make a policy (layers, S) optimal, in place; V of the next states and Q, with their layers."""
         p, local = self.problem, np.ascontiguousarray(r).ravel()
         discount = p.discount if discount is None else discount
+        if self._by_systems:
+            V, Q = systems.policy_iteration(P, local, p.mask, discount, policy[0], p.max_iterations)
+            return V[None], Q[None]
         if p.horizon is None:
             Q = np.empty((p.n_states, p.n_actions))
             grouped_planning.settle(
@@ -55,6 +66,8 @@ class RowSolver:
     def evaluate(self, P: GroupedRows, r: Floats, policy: Ints, discount: float | None = None) -> Floats:
         """Values (layers, S) of a policy."""
         discount = self.problem.discount if discount is None else discount
+        if self._by_systems:
+            return systems.chain_values(P, np.ascontiguousarray(r).ravel(), policy[0], discount)[None]
         return self.propagate(P, np.broadcast_to(r, (policy.shape[0], *r.shape)), policy, discount)[0]
 
     def propagate(self, P: GroupedRows, local: Floats, policy: Ints, factor: float) -> tuple[Floats, Floats]:

@@ -67,11 +67,6 @@ class OPSRL(OptimisticAgent):
     group = "posterior sampling"
     options: OPSRLOptions
 
-    @property
-    def draws_models(self) -> bool:
-        """With eta_mass=true: draws give every outcome its part."""
-        return self.options.eta_mass
-
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw and solve."""
         super().plan(state, step)

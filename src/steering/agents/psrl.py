@@ -17,7 +17,6 @@ class PSRL(ModelBasedAgent):
 
     name = "psrl"
     group = "posterior sampling"
-    draws_models = True
 
     def plan(self, state: int = 0, step: int = 0) -> None:
         """Draw a model and solve it."""

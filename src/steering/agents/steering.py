@@ -114,11 +114,6 @@ class Steering(ModelBasedAgent):
         return InformationChoice(o.operator, KERNEL, o.reference, o.expectation, o.draws)
 
     @property
-    def draws_models(self) -> bool:
-        """With planning=sampled, and for the best value of the ratio."""
-        return self.options.planning == "sampled" or self.options.objective == "ratio"
-
-    @property
     def needs_tables(self) -> str:
         """All but the information of `steering.agents.stein_information.GROUPED` do, and the selection of samples."""
         if self.options.selection != "none":

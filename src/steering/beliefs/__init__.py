@@ -5,10 +5,10 @@ from typing import Any
 from steering._checks import choose
 from steering.beliefs.base import Belief
 from steering.beliefs.dirichlet import DirichletRows
-from steering.beliefs.grouped import SMALL_ENTRIES, GroupedRows, Rows
+from steering.beliefs.grouped import GroupedRows, Rows
 from steering.beliefs.model import ModelBelief
 from steering.beliefs.normal_gamma import NormalGammaCells
-from steering.beliefs.support import SparseBelief, draws_are_dense
+from steering.beliefs.support import SparseBelief
 
 DENSE_ENTRIES = 2**15
 """Entries S A S up to which a belief is dense unless something else is asked for."""
@@ -16,7 +16,7 @@ DENSE_ENTRIES = 2**15
 FORMS = ("auto", "dense", "sparse")
 
 
-def make_belief(n_states: int, n_actions: int, form: str = "auto", *, draws: bool = False, **options: Any) -> Belief:
+def make_belief(n_states: int, n_actions: int, form: str = "auto", **options: Any) -> Belief:
     """A belief about an MDP in the form that suits its size, or in the one that is asked for.
 
     Parameters
@@ -25,16 +25,12 @@ def make_belief(n_states: int, n_actions: int, form: str = "auto", *, draws: boo
         Size of the MDP.
     form
         "auto" (dense up to `DENSE_ENTRIES` entries S A S), "dense" or "sparse".
-    draws
-        Whether models will be drawn at every plan. With a fixed concentration above 0.05 draws fill whole tables, so
-        that "auto" is dense while these are not large.
     options
         As for `Belief`: eta, normal_gamma, concentration, reward_scale.
     """
     choose("belief", form, FORMS)
     entries = n_states * n_actions * n_states
-    most = SMALL_ENTRIES if draws and draws_are_dense(**options) else DENSE_ENTRIES
-    dense = form == "dense" or (form == "auto" and entries <= most)
+    dense = form == "dense" or (form == "auto" and entries <= DENSE_ENTRIES)
     return (ModelBelief if dense else SparseBelief)(n_states, n_actions, **options)
 
 

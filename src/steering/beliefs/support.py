@@ -10,6 +10,7 @@ there is one new reward for 64 of them, instead of at each `refresh`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from steering.beliefs.base import MEAN_PULL, Belief, Transitions
 from steering.beliefs.grouped import GroupedRows, refuse_table
 from steering.beliefs.model import ModelBelief
 from steering.beliefs.normal_gamma import NormalGammaCells
+from steering.errors import SlowWarning
 
 BYTES_PER_ROW = 120
 """What a pair (s, a) costs before anything was seen of it, a plan included."""
 ROOM = 1024
 """Places of the pool, at first."""
+MANY = 2**27
+"""Parts of a draw that take seconds, so that a run would seem to hang."""
 PLACE_BYTES = 12
 """Of a drawn outcome: its number and its probability."""
 
@@ -77,6 +81,7 @@ class SparseBelief(Belief):
         self._strength = 0.0
         self._base: Floats = np.empty(0)
         self._excess: Floats = np.empty(0)
+        self._drawn: tuple[NDArray[np.int32], Floats] = (np.empty(0, np.int32), np.empty(0))
 
     @property
     def samples(self) -> int:
@@ -166,7 +171,7 @@ class SparseBelief(Belief):
         return self._model("data")
 
     def draw_model(self, rng: np.random.Generator) -> tuple[GroupedRows, Floats]:
-        """One posterior draw of the rows and r (S, A)."""
+        """One posterior draw of the rows and r (S, A); the rows are good until the next draw."""
         S, A, R = self.n_states, self.n_actions, self.totals.size
         parts = S + 1 if self.eta >= sparse_draws.LARGE else min(S + 1, 4 + int(20 * S * self.eta))
         places = R * parts + self.seen + S
@@ -175,8 +180,19 @@ class SparseBelief(Belief):
             f"a posterior draw of {S} states and {A} actions with a concentration of {self.eta:g} for each next state",
             "use concentration=learned or a smaller eta, of which draws are sparse, or an agent that plans in the mean",
         )
+        if self.eta >= sparse_draws.LARGE and places >= MANY:
+            warnings.warn(
+                f"a posterior draw with a concentration of {self.eta:g} splits every row of {S} states among all: "
+                f"{places / 1e6:.0f} million parts, about {2e-8 * places:.0f} s for a plan; with concentration=learned "
+                "or a small eta most are never drawn.",
+                SlowWarning,
+                stacklevel=2,
+            )
         start, length = np.empty(R, np.int64), np.empty(R, np.int32)
-        heads, excess = np.empty(places, np.int32), np.empty(places)
+        # Kept from draw to draw: asking for the pages of a large array anew takes as long as filling them.
+        if self._drawn[0].size < places:
+            self._drawn = np.empty(places, np.int32), np.empty(places)
+        heads, excess = self._drawn
         base, r = np.empty(R), np.empty(R)
         row = used = 0
         while True:
@@ -188,6 +204,7 @@ class SparseBelief(Belief):
                 break
             more = heads.size // 2 + S
             heads, excess = np.append(heads, np.empty(more, np.int32)), np.append(excess, np.empty(more))
+            self._drawn = heads, excess
         return GroupedRows(S, A, (start, length, heads, excess, base)), self._pairs(r)
 
     # Moments ---------------------------------------------------------------------------------------------------------
@@ -316,8 +333,3 @@ class SparseBelief(Belief):
 
 def _places(size: int) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
     return np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size)
-
-
-def draws_are_dense(*, eta: float = 1.0, concentration: str = "fixed", **_: Any) -> bool:
-    """Whether every outcome gets a part of its own in all draws with these options."""
-    return concentration == "fixed" and eta >= sparse_draws.LARGE

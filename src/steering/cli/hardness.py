@@ -9,6 +9,11 @@ from rich.table import Table
 
 from steering.cli.catalog import complete_agent, complete_env
 from steering.cli.common import JsonFlag, Seeds, Steps, out, print_json
+from steering.errors import InvalidOption
+
+AGENTS = ["psrl", "steering"]
+"""Of the figure, unless others are given."""
+MEASURE = "reward_time"
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +32,7 @@ def hardness(
     agents: Annotated[
         list[str] | None, typer.Option("--agent", "-a", help="Agents of the figure.", autocompletion=complete_agent)
     ] = None,
-    measure: Annotated[str, typer.Option(help="Measure of the figure.")] = "reward_time",
+    measure: Annotated[str | None, typer.Option(help="Measure of the figure, reward_time unless given.")] = None,
     steps: Steps = 5000,
     seeds: Seeds = 5,
 ) -> None:
@@ -46,12 +51,19 @@ def hardness(
     from steering.envs import make_env
     from steering.mdp import hardness as measured
 
+    if figure is not None:
+        _check_figure(agents or AGENTS, measure or MEASURE, figure)
+    elif agents or measure is not None:
+        option = "--agent" if agents else "--measure"
+        raise InvalidOption(f"{option} is about the figure; say where to write it with --figure FILE.")
     found: dict[str, Any] = {}
     for text in environments:
         env = make_env(text)
         found[env.name] = measured(env.table, env.discount, env.horizon)
     if figure is not None:
-        _draw(list(found), agents or ["psrl", "steering"], measure, steps, seeds, figure)
+        _draw(list(found), agents or AGENTS, measure or MEASURE, steps, seeds, figure)
+        if not as_json:
+            out.print(f"wrote {figure}", soft_wrap=True, highlight=False, markup=False)
     if as_json:
         rows = [
             {"environment": name, **{key: value for key, value, _ in one.explained()}} for name, one in found.items()
@@ -73,6 +85,18 @@ def hardness(
         for name, one in found.items():
             table.add_row(name, *(_short(value) for _, value, _ in one.explained()))
         out.print(table)
+
+
+def _check_figure(agents: list[str], measure: str, path: str) -> None:
+    """Refuse what cannot be drawn before anything is run."""
+    from steering.agents import make_agent
+    from steering.runs import hardness_figure
+    from steering.runs.drawing import figure_format
+
+    figure_format(path)
+    hardness_figure.check_measure(measure)
+    for agent in agents:
+        make_agent(agent)
 
 
 def _draw(environments: list[str], agents: list[str], measure: str, steps: int, seeds: int, path: str) -> None:

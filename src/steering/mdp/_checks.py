@@ -32,8 +32,15 @@ def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
     return value
 
 
+def checked_mdp(mdp: object, call: str) -> None:
+    """Refuse what is not an MDP; `call` says how to make the same call with an environment."""
+    if not isinstance(mdp, TabularMDP):
+        raise InvalidOption(f"mdp is of type {type(mdp).__name__}; give a TabularMDP, for an environment {call}.")
+
+
 def checked_rewards(mdp: TabularMDP, rewards: ArrayLike | None) -> Floats:
     """Return the expected rewards (S, A), those of the MDP by default; zero where not allowed."""
+    checked_mdp(mdp, "env.mdp")
     if rewards is None:
         return np.array(mdp.rewards)
     r = _arrays.numbers("rewards", rewards)

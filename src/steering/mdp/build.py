@@ -1,11 +1,9 @@
-"""Sparse MDPs from what people have: matrices, columns, tables, files of transitions, functions of labelled states."""
+"""Sparse MDPs from what people have: matrices, columns of transitions, functions of labelled states."""
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +15,8 @@ from steering._types import Bools, Floats, Ints
 from steering.errors import InvalidMDP
 from steering.mdp import _arrays
 from steering.mdp import sparse as rows
+from steering.mdp.columns import Columns
 from steering.mdp.sparse import LARGEST_STATE, SparseTable
-
-COLUMNS = ("state", "action", "next_state", "probability", "reward", "reward_std")
-_NEEDED = COLUMNS[:4]
-
-
-@dataclass
-class Columns:
-    """Columns of transitions as given: states and actions as numbers or labels, rewards perhaps (S, A) or a number."""
-
-    state: NDArray[Any]
-    action: NDArray[Any]
-    successor: NDArray[Any]
-    probability: Any
-    reward: Any
-    std: Any
 
 
 def scaled(
@@ -110,80 +94,6 @@ def _looked_up(name: str, values: Any, stacked: bool, shape: tuple[int, int], ke
     return np.where(own[at] == keys, data[at], 0.0)
 
 
-def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any, rewards: Any, std: Any) -> Columns:
-    """Columns from arrays, or from one pandas table or CSV file given as `states`."""
-    if isinstance(states, (str, os.PathLike)) or _is_table(states):
-        if any(other is not None for other in (actions, successors, probabilities)):
-            raise InvalidMDP("a table of transitions has all columns; give it alone.")
-        table = states if _is_table(states) else _read_csv(states)
-        found = {name: _column(table, name) for name in COLUMNS}
-        missing = next((name for name in _NEEDED if found[name] is None), None)
-        if missing is not None:
-            raise InvalidMDP(f"the table has no column '{missing}'; it needs {', '.join(_NEEDED)} and perhaps reward.")
-        states, actions, successors, probabilities = (found[name] for name in _NEEDED)
-        rewards = found["reward"] if rewards is None else rewards
-        std = found["reward_std"] if std is None else std
-    s, a, y = (
-        _vector(name, values)
-        for name, values in (("states", states), ("actions", actions), ("next_states", successors))
-    )
-    if probabilities is None:
-        raise InvalidMDP("probabilities is missing; give one for each transition.")
-    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
-
-
-def _is_table(values: object) -> bool:
-    """Whether it is a pandas table, found without loading pandas."""
-    return hasattr(values, "columns") and hasattr(values, "to_numpy")
-
-
-def _column(table: Any, name: str) -> NDArray[Any] | None:
-    for written in (name, f"{name}s", name.replace("probability", "probabilities")):
-        if written in table:
-            return np.asarray(table[written])
-    return None
-
-
-def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Columns of a CSV file: numbers where all entries of a column are, else texts."""
-    name = os.fspath(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [row for row in csv.reader(file, skipinitialspace=True) if row]
-    except OSError as error:
-        raise InvalidMDP(f"cannot read '{name}': {error.strerror or error}.") from None
-    except (UnicodeError, csv.Error) as error:
-        raise InvalidMDP(f"'{name}' is not a table of transitions: {error}.") from None
-    if len(lines) < 2:
-        raise InvalidMDP(f"'{name}' has no transitions; the first line must name the columns, each other is one.")
-    header, rows = lines[0], lines[1:]
-    odd = next((i for i, row in enumerate(rows) if len(row) != len(header)), None)
-    if odd is not None:
-        raise InvalidMDP(f"transition {odd} in '{name}' has {len(rows[odd])} entries; there are {len(header)} columns.")
-    return {title.strip(): _parsed(column) for title, column in zip(header, zip(*rows, strict=True), strict=True)}
-
-
-def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
-    for kind in (int, float):
-        try:
-            return np.array([kind(entry) for entry in column])
-        except (ValueError, OverflowError):
-            continue
-    return np.array([entry.strip() for entry in column], dtype=object)
-
-
-def _vector(name: str, values: Any) -> NDArray[Any]:
-    if values is None:
-        raise InvalidMDP(f"{name} is missing; give states, actions, next_states and probabilities.")
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidMDP(f"{name} has shape {array.shape}; it must be a column of at least one transition.")
-    return array
-
-
 def from_columns(
     columns: Columns,
     n_states: int | None,
@@ -226,7 +136,7 @@ def from_columns(
         state, action, successor, p = state[kept], action[kept], successor[kept], p[kept]
         mean, std = (part[kept] if part.size > 1 or n == 1 else part for part in (mean, std))
         _refuse_empty_rows(allowed, state, action)
-    table, listed = rows.from_columns(state, action, successor, p, mean, std, (S, A))
+    table, listed = rows.from_columns(state, action, successor, p, mean, std, (S, A), state_names)
     return {"table": table, "mask": listed, "start": start, "state_names": state_names, "action_names": action_names}
 
 
@@ -251,7 +161,10 @@ def _numbered(what: str, columns: list[NDArray[Any]]) -> tuple[Any, ...]:
         return (*(column.astype(np.int64) for column in columns), ())
     import pandas as pd
 
-    joined = np.concatenate([column.astype(object) for column in columns])
+    # Numbers in one column and texts in the other: the same label is the same text in both.
+    joined = np.concatenate(
+        [(column.astype(str) if column.dtype.kind in "iu" else column).astype(object) for column in columns]
+    )
     try:
         codes, labels = pd.factorize(joined)
     except TypeError:

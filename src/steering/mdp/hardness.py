@@ -35,7 +35,8 @@ from scipy.sparse import csgraph
 
 from steering._compiled import planning as kernels
 from steering._types import Bools, Floats
-from steering.errors import InvalidOption, NotAvailable, TooLarge
+from steering.errors import NotAvailable, TooLarge
+from steering.mdp._checks import checked_mdp
 from steering.mdp.communication import communication_class, diameter, graph_of
 from steering.mdp.evaluation import action_values, evaluate
 from steering.mdp.finite_horizon import backward_induction, evaluate_finite
@@ -125,11 +126,7 @@ def hardness(mdp: TabularMDP, discount: float | None = None, horizon: int | None
     >>> found.communication, found.greedy_depth
     ('communicating', 5)
     """
-    if not isinstance(mdp, TabularMDP):
-        raise InvalidOption(
-            f"mdp is of type {type(mdp).__name__}; give a TabularMDP, for an environment "
-            "hardness(env.mdp, env.discount, env.horizon)."
-        )
+    checked_mdp(mdp, "hardness(env.mdp, env.discount, env.horizon)")
     gamma = discount if discount is not None else 0.9 if horizon is None else 1.0
     if mdp.entries > SMALL_ENTRIES:
         raise TooLarge(

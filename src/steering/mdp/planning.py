@@ -37,7 +37,7 @@ from steering._types import Floats, Ints
 from steering.errors import InvalidOption
 from steering.mdp import _rows, sparse_planning
 from steering.mdp._arrays import ROW_SUM_TOLERANCE, unlocked
-from steering.mdp._checks import checked_actions, checked_discount, checked_rewards, checked_values
+from steering.mdp._checks import checked_actions, checked_discount, checked_mdp, checked_rewards, checked_values
 from steering.mdp.tabular import TabularMDP
 
 UNLIMITED = 2**62
@@ -237,6 +237,7 @@ def solve(
     >>> solution.V.round(6).tolist(), solution.policy.tolist()
     ([0.666667, 1.333333], [1, 0])
     """
+    checked_mdp(mdp, "solve(env.mdp, env.discount)")
     chosen = choice("method", method, METHODS)
     if chosen == "auto":
         chosen = "mpi" if _rows.by_rows(mdp) else "pi"

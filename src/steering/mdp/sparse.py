@@ -11,6 +11,7 @@ deviation of the mixture, :math:`m = \sum_i w_i m_i` and :math:`\sigma^2 = \sum_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -125,7 +126,14 @@ def from_dense(P: Floats, mean: Floats, std: Floats) -> SparseTable:
 
 
 def from_columns(
-    state: Ints, action: Ints, successor: Ints, p: Floats, mean: Floats, std: Floats, shape: tuple[int, int]
+    state: Ints,
+    action: Ints,
+    successor: Ints,
+    p: Floats,
+    mean: Floats,
+    std: Floats,
+    shape: tuple[int, int],
+    state_names: Sequence[str] = (),
 ) -> tuple[SparseTable, Bools]:
     """Sort and merge columns of transitions, whose entries have been checked; returns the rows and the mask.
 
@@ -137,7 +145,7 @@ def from_columns(
     listed = np.zeros(S * A, dtype=np.bool_)
     listed[row] = True
     mask = listed.reshape(shape)
-    _refuse_dead_ends(mask)
+    _refuse_dead_ends(mask, state_names)
     row *= S
     key = np.add(row, successor, out=row)
     del state, action, successor, row
@@ -185,11 +193,12 @@ def compact(values: Floats, offsets: Ints) -> Floats:
     return by_row if np.array_equal(np.repeat(by_row, counts), values) else values
 
 
-def _refuse_dead_ends(mask: Bools) -> None:
+def _refuse_dead_ends(mask: Bools, names: Sequence[str]) -> None:
     empty = np.flatnonzero(~mask.any(axis=1))
     if empty.size:
+        where = f"{int(empty[0])}" if not names else f"'{names[int(empty[0])]}'"
         raise InvalidMDP(
-            f"state {int(empty[0])} has no transitions; every state needs at least one action (a state that ends an "
+            f"state {where} has no transitions; every state needs at least one action (a state that ends an "
             "episode may lead to itself or back to the start)."
         )
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from steering import _html
 from steering._types import Bools, Floats
 from steering.errors import InvalidMDP, TooLarge
-from steering.mdp import _arrays, build
+from steering.mdp import _arrays, build, columns
 from steering.mdp.sparse import SparseTable, from_dense, require_dense
 
 SMALL_ENTRIES = 2**22
@@ -146,8 +146,8 @@ class TabularMDP:
         >>> mdp.is_sparse, mdp.n_states, mdp.rewards.ravel().tolist()
         (True, 2, [0.0, 1.0])
         """
-        columns = build.read_columns(states, actions, next_states, probabilities, rewards, reward_std)
-        return cls._of(**build.from_columns(columns, n_states, n_actions, start, mask, state_names, action_names))
+        given = columns.read_columns(states, actions, next_states, probabilities, rewards, reward_std)
+        return cls._of(**build.from_columns(given, n_states, n_actions, start, mask, state_names, action_names))
 
     @classmethod
     def from_function(

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from steering._figures import FORMATS, new_figure, save_figure
+from steering._figures import FORMATS, figure_format, new_figure, save_figure
 
-__all__ = ["FORMATS", "new_figure", "save_figure"]
+__all__ = ["FORMATS", "figure_format", "new_figure", "save_figure"]

@@ -21,10 +21,15 @@ from steering.runs.results import RunResults
 MEASURES = tuple(name for name in SENTENCES if name != "communication")
 
 
-def data(runs: Sequence[RunResults], measure: str = "reward_time") -> pd.DataFrame:
-    """Tidy table with columns environment, agent, hardness (the measure) and score (mean over seeds)."""
+def check_measure(measure: str) -> None:
+    """Refuse a measure that there is not."""
     if measure not in MEASURES:
         raise InvalidOption(f"measure is '{measure}'; choose one of: {', '.join(MEASURES)}.")
+
+
+def data(runs: Sequence[RunResults], measure: str = "reward_time") -> pd.DataFrame:
+    """Tidy table with columns environment, agent, hardness (the measure) and score (mean over seeds)."""
+    check_measure(measure)
     if not runs:
         raise InvalidOption("a figure of hardness needs at least one run.")
     known: dict[str, float] = {}

@@ -120,9 +120,9 @@ class RunResults(Tabled):
         Number of visits to (s, a) in each window of steps, (K, W, S, A), and the W + 1 edges of the windows; where
         that would be large, a `SparseVisits` that stands for it.
     plan_times, value_gaps
-        On request: times of plans (plans,) and V*(s) - V_policy(s) at the state then occupied, (K, plans). An agent
-        that decides itself when to plan does so at other times with each seed: then times are (K, plans), and a seed
-        with fewer plans than another has times of -1 and gaps of NaN at the end.
+        On request: the steps at which plans were made, (plans,), and V*(s) - V_policy(s) in the state of each such
+        step, (K, plans). Where seeds plan at different steps (an agent that decides itself when to plan), the steps are
+        (K, plans) too, and the row of a seed with fewer plans than another ends in steps of -1 and gaps of NaN.
     q_posterior, diagnostics
         On request: beliefs about Q, and what each plan rested on.
     """

@@ -1,0 +1,140 @@
+"""Columns of transitions from arrays, from a pandas table or from a CSV file, with a sentence for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steering.errors import InvalidMDP
+
+COLUMNS = ("state", "action", "next_state", "probability", "reward", "reward_std")
+_NEEDED = COLUMNS[:4]
+_NUMBERS = COLUMNS[3:]
+CLOSE = 0.75
+"""Likeness of a name to that of a column from which on it is taken for a mistake of spelling."""
+
+
+@dataclass
+class Columns:
+    """Columns of transitions as given: states and actions as numbers or labels, rewards perhaps (S, A) or a number."""
+
+    state: NDArray[Any]
+    action: NDArray[Any]
+    successor: NDArray[Any]
+    probability: Any
+    reward: Any
+    std: Any
+
+
+def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any, rewards: Any, std: Any) -> Columns:
+    """Columns from arrays, or from one pandas table or CSV file given as `states`."""
+    if isinstance(states, (str, os.PathLike)) or _is_table(states):
+        if any(other is not None for other in (actions, successors, probabilities)):
+            raise InvalidMDP("a table of transitions has all columns; give it alone.")
+        table = states if _is_table(states) else _read_csv(states)
+        found = _found(table)
+        states, actions, successors, probabilities = (found[name] for name in _NEEDED)
+        rewards = found["reward"] if rewards is None else rewards
+        std = found["reward_std"] if std is None else std
+    s, a, y = (
+        _vector(name, values)
+        for name, values in (("states", states), ("actions", actions), ("next_states", successors))
+    )
+    if probabilities is None:
+        raise InvalidMDP("probabilities is missing; give one for each transition.")
+    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
+
+
+def _is_table(values: object) -> bool:
+    """Whether it is a pandas table, found without loading pandas."""
+    return hasattr(values, "columns") and hasattr(values, "to_numpy")
+
+
+def _found(table: Any) -> dict[str, NDArray[Any] | None]:
+    """The columns of a table by their names; None where there is none."""
+    titles = [str(title) for title in table]
+    found: dict[str, NDArray[Any] | None] = {}
+    known: list[str] = []
+    for name in COLUMNS:
+        written = next((title for title in _spellings(name) if title in titles), None)
+        found[name] = None if written is None else np.asarray(table[written])
+        known += [] if written is None else [written]
+    others = [title for title in titles if title not in known]
+    for name in COLUMNS:
+        if found[name] is None:
+            close = [title for title in others if get_close_matches(title, COLUMNS, 1, CLOSE) == [name]]
+            meant = f"did you mean '{name}' by '{close[0]}'?" if close else ""
+            if name in _NEEDED:
+                columns = meant or f"its columns are {', '.join(titles)}."
+                needed = f"it needs {', '.join(_NEEDED)} and perhaps reward"
+                raise InvalidMDP(f"the table has no column '{name}'; {needed}; {columns}")
+            if close:  # rewards would be 0 without a word
+                raise InvalidMDP(f"the table has a column '{close[0]}', which is not known; {meant}")
+    return found
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return name, f"{name}s", name.replace("probability", "probabilities")
+
+
+def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Columns of a CSV file: numbers where all entries of a column are, else texts."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            numbered = [(reader.line_num, row) for row in reader if row]
+    except OSError as error:
+        raise InvalidMDP(f"cannot read '{name}': {error.strerror or error}.") from None
+    except (UnicodeError, csv.Error) as error:
+        raise InvalidMDP(f"'{name}' is not a table of transitions: {error}.") from None
+    if len(numbered) < 2:
+        raise InvalidMDP(f"'{name}' has no transitions; the first line must name the columns, each other is one.")
+    (_, header), *lines = numbered
+    if len(header) == 1 and header[0].count(";") >= len(_NEEDED) - 1:
+        raise InvalidMDP(f"the columns of '{name}' are separated by semicolons; separate them by commas.")
+    for line, row in lines:
+        if len(row) != len(header):
+            raise InvalidMDP(f"line {line} of '{name}' has {len(row)} entries; there are {len(header)} columns.")
+    columns = zip(*(row for _, row in lines), strict=True)
+    table = {title.strip(): _parsed(column) for title, column in zip(header, columns, strict=True)}
+    for title in {spelling for column in _NUMBERS for spelling in _spellings(column)} & table.keys():
+        _refuse_texts(name, title, table[title], [line for line, _ in lines])
+    return table
+
+
+def _refuse_texts(name: str, title: str, column: NDArray[Any], lines: list[int]) -> None:
+    """Name the first line whose entry is not a number, where all must be."""
+    if column.dtype.kind != "O":
+        return
+    for line, entry in zip(lines, column, strict=True):
+        if _parsed((entry,)).dtype.kind == "O":
+            is_what = f"is '{entry}', which is not a number" if entry else "is missing"
+            raise InvalidMDP(f"the {title} in line {line} of '{name}' {is_what}.")
+
+
+def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
+    for kind in (int, float):
+        try:
+            return np.array([kind(entry) for entry in column])
+        except (ValueError, OverflowError):
+            continue
+    return np.array([entry.strip() for entry in column], dtype=object)
+
+
+def _vector(name: str, values: Any) -> NDArray[Any]:
+    if values is None:
+        raise InvalidMDP(f"{name} is missing; give states, actions, next_states and probabilities.")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidMDP(f"{name} has shape {array.shape}; it must be a column of at least one transition.")
+    return array
