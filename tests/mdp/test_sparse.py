@@ -124,6 +124,16 @@ def test_labels_become_names(tmp_path: Path) -> None:
     assert mdp.start.tolist() == [1.0, 0.0]
 
 
+def test_names_with_underscores_are_no_numbers(tmp_path: Path) -> None:
+    cells = [f"{x}_{y}" for x in range(2) for y in range(10)]
+    rows = [(cell, move, cells[(i + move) % 20], 1, i) for i, cell in enumerate(cells) for move in (1, 2)]
+    table = pd.DataFrame(rows, columns=["state", "action", "next_state", "probability", "reward"])
+    table.to_csv(tmp_path / "grid.csv", index=False)
+    mdp = from_transitions(tmp_path / "grid.csv")
+    assert mdp.state_names[:11] == ("0_0", "0_1", "0_2", "0_3", "0_4", "0_5", "0_6", "0_7", "0_8", "0_9", "1_0")
+    assert mdp.same_as(from_transitions(table))
+
+
 HEADER = "state,action,next_state,probability,reward\n"
 BAD_FILES = [
     (HEADER.replace("probability", "probabilty") + "0,0,0,1,0\n", "did you mean 'probability' by 'probabilty'?"),
@@ -131,6 +141,7 @@ BAD_FILES = [
     ("a,b\n0,0\n", "no column 'state'; .*its columns are a, b."),
     (HEADER + "\n0,0,0,1,0\n0,1,0,1,\n", "the reward in line 4 of '.*' is missing."),
     (HEADER + "0,0,0,one,0\n", "the probability in line 2 of '.*' is 'one', which is not a number."),
+    (HEADER + "0,0,0,1,1_000\n", "the reward in line 2 of '.*' is '1_000', which is not a number."),
     (HEADER + "0,0,0,1\n", "line 2 of '.*' has 4 entries; there are 5 columns."),
     (HEADER.replace(",", ";") + "0;0;0;1;0\n", "separated by semicolons; separate them by commas."),
     (HEADER + "0,0,1,1,0\n1,0,o,1,0\n", "state 'o' has no transitions"),

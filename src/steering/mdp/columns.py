@@ -122,10 +122,17 @@ def _refuse_texts(name: str, title: str, column: NDArray[Any], lines: list[int])
 def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
     for kind in (int, float):
         try:
-            return np.array([kind(entry) for entry in column])
+            return np.array([_number(kind, entry) for entry in column])
         except (ValueError, OverflowError):
             continue
     return np.array([entry.strip() for entry in column], dtype=object)
+
+
+def _number(kind: type[int] | type[float], entry: str) -> int | float:
+    """The number that an entry is; Python would read the name 1_0 as 10."""
+    if "_" in entry:
+        raise ValueError(entry)
+    return kind(entry)
 
 
 def _vector(name: str, values: Any) -> NDArray[Any]:
