@@ -142,6 +142,8 @@ BAD_FILES = [
     (HEADER + "\n0,0,0,1,0\n0,1,0,1,\n", "the reward in line 4 of '.*' is missing."),
     (HEADER + "0,0,0,one,0\n", "the probability in line 2 of '.*' is 'one', which is not a number."),
     (HEADER + "0,0,0,1,1_000\n", "the reward in line 2 of '.*' is '1_000', which is not a number."),
+    (HEADER.strip() + ",reward\n0,0,0,1,0,5\n", "two columns of the reward, 'reward' and 'reward'; keep the one"),
+    (HEADER.strip() + ",rewards\n0,0,0,1,0,5\n", "two columns of the reward, 'reward' and 'rewards'; keep the one"),
     (HEADER + "0,0,0,1\n", "line 2 of '.*' has 4 entries; there are 5 columns."),
     (HEADER.replace(",", ";") + "0;0;0;1;0\n", "separated by semicolons; separate them by commas."),
     (HEADER + "0,0,1,1,0\n1,0,o,1,0\n", "state 'o' has no transitions"),
@@ -161,6 +163,14 @@ def test_a_table_with_a_misspelt_column() -> None:
     assert from_transitions(table).rewards[0, 0] == 0.0
     with pytest.raises(SteeringError, match="did you mean 'reward_std' by 'rewardstd'"):
         from_transitions(table.assign(rewardstd=[1.0]))
+
+
+def test_a_table_with_a_column_twice() -> None:
+    table = pd.DataFrame([[0, 0, 0, 1.0, 0.0, 5.0]], columns=[*HEADER.strip().split(","), "reward"])
+    with pytest.raises(SteeringError, match="two columns of the reward, 'reward' and 'reward'; keep the one"):
+        from_transitions(table)
+    table.columns = pd.Index([*HEADER.strip().split(","), "note"])
+    assert from_transitions(pd.concat([table, table[["note"]]], axis=1)).rewards[0, 0] == 0.0  # notes are not read
 
 
 def test_states_of_a_function_are_found_breadth_first() -> None:

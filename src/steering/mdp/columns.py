@@ -59,6 +59,7 @@ def _is_table(values: object) -> bool:
 def _found(table: Any) -> dict[str, NDArray[Any] | None]:
     """The columns of a table by their names; None where there is none."""
     titles = [str(title) for title in table]
+    _refuse_repeated(titles)
     found: dict[str, NDArray[Any] | None] = {}
     known: list[str] = []
     for name in COLUMNS:
@@ -77,6 +78,15 @@ def _found(table: Any) -> dict[str, NDArray[Any] | None]:
             if close:  # rewards would be 0 without a word
                 raise InvalidMDP(f"the table has a column '{close[0]}', which is not known; {meant}")
     return found
+
+
+def _refuse_repeated(titles: list[str]) -> None:
+    """Refuse two columns for one thing, of which one would be left out without a word."""
+    for name in COLUMNS:
+        written = [title for title in titles if title in _spellings(name)]
+        if len(written) > 1:
+            both = " and ".join(f"'{title}'" for title in written[:2])
+            raise InvalidMDP(f"the table has two columns of the {name}, {both}; keep the one that is meant.")
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -102,8 +112,10 @@ def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     for line, row in lines:
         if len(row) != len(header):
             raise InvalidMDP(f"line {line} of '{name}' has {len(row)} entries; there are {len(header)} columns.")
+    titles = [title.strip() for title in header]
+    _refuse_repeated(titles)  # in a dict the last would win
     columns = zip(*(row for _, row in lines), strict=True)
-    table = {title.strip(): _parsed(column) for title, column in zip(header, columns, strict=True)}
+    table = {title: _parsed(column) for title, column in zip(titles, columns, strict=True)}
     for title in {spelling for column in _NUMBERS for spelling in _spellings(column)} & table.keys():
         _refuse_texts(name, title, table[title], [line for line, _ in lines])
     return table
