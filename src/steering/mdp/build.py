@@ -109,8 +109,8 @@ def from_columns(
     for name, column in (("actions", columns.action), ("next_states", columns.successor)):
         if column.size != n:
             raise InvalidMDP(f"{name} has {column.size} entries and states has {n}; columns must be of equal length.")
-    state, successor, found = _numbered("state", [columns.state, columns.successor])
-    (action, found_actions) = _numbered("action", [columns.action])
+    state, successor, found = _numbered(columns, {"state": columns.state, "next state": columns.successor})
+    (action, found_actions) = _numbered(columns, {"action": columns.action})
     state_names = state_names or found
     action_names = action_names or found_actions
     S = whole("n_states", n_states, 1) if n_states is not None else int(max(state.max(), successor.max())) + 1
@@ -118,9 +118,9 @@ def from_columns(
     if S > LARGEST_STATE:
         raise InvalidMDP(f"there would be {S} states; at most {LARGEST_STATE} can be numbered.")
     rows.require_rows(f"{n} transitions", n, S, A)
-    _refuse_outside("state", state, S, n_states is not None)
-    _refuse_outside("action", action, A, n_actions is not None)
-    _refuse_outside("next state", successor, S, n_states is not None)
+    _refuse_outside(columns, "state", state, S, n_states is not None)
+    _refuse_outside(columns, "action", action, A, n_actions is not None)
+    _refuse_outside(columns, "next state", successor, S, n_states is not None)
     if isinstance(start, str):
         if start not in state_names:
             raise InvalidMDP(f"start is '{start}', which is not the name of a state.")
@@ -148,40 +148,61 @@ def _refuse_empty_rows(allowed: Bools, state: Ints, action: Ints) -> None:
         raise InvalidMDP(f"action {a} is allowed in state {s} by mask and has no transitions; list them or forbid it.")
 
 
-def _numbered(what: str, columns: list[NDArray[Any]]) -> tuple[Any, ...]:
-    """Numbers of states or actions in each column, and their labels (none when they came as numbers)."""
-    if all(column.dtype.kind in "iu" for column in columns):
-        return (*(column.astype(np.int64, copy=False) for column in columns), ())
-    if all(column.dtype.kind in "iuf" for column in columns):
-        for column in columns:
-            bad = ~np.isfinite(column) | (column != np.floor(column))
-            if bad.any():
-                k = int(np.argmax(bad))
-                raise InvalidMDP(f"the {what} of transition {k} is {column[k]}; {what}s are whole numbers from 0.")
-        return (*(column.astype(np.int64) for column in columns), ())
+def _numbered(columns: Columns, parts: dict[str, NDArray[Any]]) -> tuple[Any, ...]:
+    """Numbers of states or actions in each part, and their labels (none when they came as numbers)."""
+    if all(_are_numbers(part) for part in parts.values()):
+        for what, part in parts.items():
+            _refuse_no_numbers(columns, what, part)
+        return (*(part.astype(np.int64, copy=False) for part in parts.values()), ())
     import pandas as pd
 
     # Numbers in one column and texts in the other: the same label is the same text in both.
-    joined = np.concatenate(
-        [(column.astype(str) if column.dtype.kind in "iu" else column).astype(object) for column in columns]
-    )
+    texts = {
+        what: (part.astype(str) if part.dtype.kind in "iu" or _are_long(part) else part).astype(object)
+        for what, part in parts.items()
+    }
     try:
-        codes, labels = pd.factorize(joined)
+        codes, labels = pd.factorize(np.concatenate(list(texts.values())))
     except TypeError:
-        raise InvalidMDP(f"the {what}s are neither numbers nor labels; give whole numbers or texts.") from None
-    if (codes < 0).any():
-        raise InvalidMDP(f"the {what} of transition {int(np.argmax(codes < 0)) % columns[0].size} is missing.")
-    parts = np.split(codes.astype(np.int64), np.cumsum([column.size for column in columns])[:-1])
-    return (*parts, tuple(str(label) for label in labels))
+        kind = next(iter(parts))
+        raise InvalidMDP(f"the {kind}s are neither numbers nor labels; give whole numbers or texts.") from None
+    numbers = np.split(codes.astype(np.int64), np.cumsum([part.size for part in parts.values()])[:-1])
+    for what, part in zip(parts, numbers, strict=True):
+        if (part < 0).any():
+            raise InvalidMDP(f"the {what} of {columns.at(int(np.argmax(part < 0)))} is missing.")
+    return (*numbers, tuple(str(label) for label in labels))
 
 
-def _refuse_outside(what: str, numbers: Ints, n: int, stated: bool) -> None:
+def _are_numbers(part: NDArray[Any]) -> bool:
+    return part.dtype.kind in "iuf" or _are_long(part)
+
+
+def _are_long(part: NDArray[Any]) -> bool:
+    """Whether it holds whole numbers that 64 bits do not hold, which numpy keeps as objects."""
+    return part.dtype.kind == "O" and all(type(entry) is int for entry in part) and abs(part).max() >= 2**63
+
+
+def _refuse_no_numbers(columns: Columns, what: str, part: NDArray[Any]) -> None:
+    """Refuse what cannot be the number of a state or action; what is negative is refused later."""
+    fractions = (part != np.floor(part)) if part.dtype.kind == "f" else np.zeros(part.size, dtype=np.bool_)
+    bad = fractions | (abs(part) >= LARGEST_STATE)  # NaN is no floor of itself
+    if bad.any():
+        k = int(np.argmax(bad))
+        if part[k] != part[k]:
+            raise InvalidMDP(f"the {what} of {columns.at(k)} is missing.")
+        kind = f"{what.split()[-1]}s"
+        range_ = f"numbers of {kind} go from 0 to {LARGEST_STATE - 1}"
+        rule = f"{kind} are whole numbers from 0" if fractions[k] else range_
+        raise InvalidMDP(f"the {what} of {columns.at(k)} is {part[k]}; {rule}, and names are texts.")
+
+
+def _refuse_outside(columns: Columns, what: str, numbers: Ints, n: int, stated: bool) -> None:
     bad = (numbers < 0) | (numbers >= n)
     if bad.any():
         k = int(np.argmax(bad))
         plural = "states" if what.endswith("state") else "actions"
         range_ = f"with {n} {plural} it must be from 0 to {n - 1}" if stated else "it must be at least 0"
-        raise InvalidMDP(f"the {what} of transition {k} is {int(numbers[k])}; {range_}.")
+        raise InvalidMDP(f"the {what} of {columns.at(k)} is {int(numbers[k])}; {range_}.")
 
 
 def _values(

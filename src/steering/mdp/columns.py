@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -30,14 +31,21 @@ class Columns:
     probability: Any
     reward: Any
     std: Any
+    lines: Sequence[int] = ()
+    """Where each transition is in the file that they came from, if they did."""
+
+    def at(self, k: int) -> str:
+        """Transition k, with its line."""
+        return f"transition {k} (line {self.lines[k]})" if len(self.lines) else f"transition {k}"
 
 
 def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any, rewards: Any, std: Any) -> Columns:
     """Columns from arrays, or from one pandas table or CSV file given as `states`."""
+    lines: Sequence[int] = ()
     if isinstance(states, (str, os.PathLike)) or _is_table(states):
         if any(other is not None for other in (actions, successors, probabilities)):
             raise InvalidMDP("a table of transitions has all columns; give it alone.")
-        table = states if _is_table(states) else _read_csv(states)
+        table, lines = (states, ()) if _is_table(states) else _read_csv(states)
         found = _found(table)
         states, actions, successors, probabilities = (found[name] for name in _NEEDED)
         rewards = found["reward"] if rewards is None else rewards
@@ -48,7 +56,7 @@ def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any,
     )
     if probabilities is None:
         raise InvalidMDP("probabilities is missing; give one for each transition.")
-    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std)
+    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std, lines)
 
 
 def _is_table(values: object) -> bool:
@@ -93,8 +101,8 @@ def _spellings(name: str) -> tuple[str, ...]:
     return name, f"{name}s", name.replace("probability", "probabilities")
 
 
-def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Columns of a CSV file: numbers where all entries of a column are, else texts."""
+def _read_csv(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], list[int]]:
+    """Columns of a CSV file, numbers where all entries of one are, else texts (None where it is empty); and lines."""
     name = os.fspath(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -118,7 +126,7 @@ def _read_csv(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     table = {title: _parsed(column) for title, column in zip(titles, columns, strict=True)}
     for title in {spelling for column in _NUMBERS for spelling in _spellings(column)} & table.keys():
         _refuse_texts(name, title, table[title], [line for line, _ in lines])
-    return table
+    return table, [line for line, _ in lines]
 
 
 def _refuse_texts(name: str, title: str, column: NDArray[Any], lines: list[int]) -> None:
@@ -126,8 +134,8 @@ def _refuse_texts(name: str, title: str, column: NDArray[Any], lines: list[int])
     if column.dtype.kind != "O":
         return
     for line, entry in zip(lines, column, strict=True):
-        if _parsed((entry,)).dtype.kind == "O":
-            is_what = f"is '{entry}', which is not a number" if entry else "is missing"
+        if entry is None or _parsed((entry,)).dtype.kind == "O":
+            is_what = "is missing" if entry is None else f"is '{entry}', which is not a number"
             raise InvalidMDP(f"the {title} in line {line} of '{name}' {is_what}.")
 
 
@@ -137,7 +145,7 @@ def _parsed(column: tuple[str, ...]) -> NDArray[Any]:
             return np.array([_number(kind, entry) for entry in column])
         except (ValueError, OverflowError):
             continue
-    return np.array([entry.strip() for entry in column], dtype=object)
+    return np.array([entry.strip() or None for entry in column], dtype=object)
 
 
 def _number(kind: type[int] | type[float], entry: str) -> int | float:
