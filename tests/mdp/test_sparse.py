@@ -124,6 +124,15 @@ def test_labels_become_names(tmp_path: Path) -> None:
     assert mdp.start.tolist() == [1.0, 0.0]
 
 
+def test_tabs_separate_as_commas_do(tmp_path: Path) -> None:
+    text = HEADER + 'b,"walk, slowly",a,1,0\na,run,b,1,2\n'
+    (tmp_path / "commas.csv").write_text(text)
+    (tmp_path / "tabs.tsv").write_text(text.replace(",", "\t").replace("k\t", "k,"))
+    mdp = from_transitions(tmp_path / "tabs.tsv")
+    assert mdp.action_names == ("walk, slowly", "run")
+    assert mdp.same_as(from_transitions(tmp_path / "commas.csv"))
+
+
 def test_names_with_underscores_are_no_numbers(tmp_path: Path) -> None:
     cells = [f"{x}_{y}" for x in range(2) for y in range(10)]
     rows = [(cell, move, cells[(i + move) % 20], 1, i) for i, cell in enumerate(cells) for move in (1, 2)]
@@ -157,6 +166,7 @@ BAD_FILES = [
     ),
     (HEADER + "0,0,0,1,0\n0,inf,0,1,0\n", r"action of transition 1 \(line 3\) is inf; numbers of actions go from 0"),
     (HEADER + "0,0,0,1,0\n-1,0,0,1,0\n", r"state of transition 1 \(line 3\) is -1; it must be at least 0"),
+    ("s\ta,b\n0,0\n", r"its columns are s\\ta, b\.$"),
     (HEADER + "0,0,0,1\n", "line 2 of '.*' has 4 entries; there are 5 columns."),
     (HEADER.replace(",", ";") + "0;0;0;1;0\n", "separated by semicolons; separate them by commas."),
     (HEADER + "0,0,1,1,0\n1,0,o,1,0\n", "state 'o' has no transitions"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,12 +81,17 @@ def _found(table: Any) -> dict[str, NDArray[Any] | None]:
             close = [title for title in others if get_close_matches(title, COLUMNS, 1, CLOSE) == [name]]
             meant = f"did you mean '{name}' by '{close[0]}'?" if close else ""
             if name in _NEEDED:
-                columns = meant or f"its columns are {', '.join(titles)}."
+                columns = meant or f"its columns are {', '.join(map(_visible, titles))}."
                 needed = f"it needs {', '.join(_NEEDED)} and perhaps reward"
                 raise InvalidMDP(f"the table has no column '{name}'; {needed}; {columns}")
             if close:  # rewards would be 0 without a word
                 raise InvalidMDP(f"the table has a column '{close[0]}', which is not known; {meant}")
     return found
+
+
+def _visible(title: str) -> str:
+    """A title without tabs and the like, which would be lost in a sentence."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in title)
 
 
 def _refuse_repeated(titles: list[str]) -> None:
@@ -106,7 +112,9 @@ def _read_csv(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], li
     name = os.fspath(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
+            first = file.readline()
+            delimiter = max(",\t", key=first.count)
+            reader = csv.reader(itertools.chain([first], file), delimiter=delimiter, skipinitialspace=True)
             numbered = [(reader.line_num, row) for row in reader if row]
     except OSError as error:
         raise InvalidMDP(f"cannot read '{name}': {error.strerror or error}.") from None

@@ -128,9 +128,9 @@ class TabularMDP:
         Parameters
         ----------
         states, actions, next_states, probabilities
-            Columns of equal length; or as `states` alone a pandas table or the path of a CSV file with columns
-            ``state, action, next_state, probability, reward`` and perhaps ``reward_std``. States and actions are
-            numbers from 0, or text labels, numbered in the order in which they appear and kept as names.
+            Columns of equal length; or as `states` alone a pandas table or the path of a CSV file (commas or tabs) with
+            columns ``state, action, next_state, probability, reward`` and perhaps ``reward_std``. States and actions
+            are numbers from 0, or text labels, numbered in the order in which they appear and kept as names.
         rewards, reward_std
             A column, an array (S, A) or one number; 0 by default.
         n_states, n_actions
