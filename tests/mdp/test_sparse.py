@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,6 +168,8 @@ BAD_FILES = [
     (HEADER + "0,0,0,1,0\n0,inf,0,1,0\n", r"action of transition 1 \(line 3\) is inf; numbers of actions go from 0"),
     (HEADER + "0,0,0,1,0\n-1,0,0,1,0\n", r"state of transition 1 \(line 3\) is -1; it must be at least 0"),
     ("s\ta,b\n0,0\n", r"its columns are s\\ta, b\.$"),
+    (HEADER + "A,go,A,0.9,0\n", r"^P\[0, 0\], that is \('A', 'go'\), sums to 0.9; every row"),
+    (HEADER + "A,0,B,1,0\nB,0,A,0.9,0\n", r"^P\[1, 0\], that is \('B', 0\), sums to 0.9; every row"),
     (HEADER + "0,0,0,1\n", "line 2 of '.*' has 4 entries; there are 5 columns."),
     (HEADER.replace(",", ";") + "0;0;0;1;0\n", "separated by semicolons; separate them by commas."),
     (HEADER + "0,0,1,1,0\n1,0,o,1,0\n", "state 'o' has no transitions"),
@@ -235,7 +238,8 @@ BAD = [
     ({"start": 5}, "start is state 5"),
     ({"start": "here"}, "start is 'here', which is not the name of a state"),
     ({"mask": [[True], [False]]}, "state 1 has no allowed action"),
-    ({"mask": [[1, 1], [1, 0]], "n_actions": 2}, "action 1 is allowed in state 0 by mask and has no transitions"),
+    ({"mask": [[1, 1], [1, 0]], "n_actions": 2}, r"mask\[0, 1\] allows an action that has no transitions"),
+    ({"states": [1, 2], "next_states": [2, 1]}, "state 0 has no transitions; .*; numbers of states begin at 0.$"),
     ({"n_states": 10**12}, "at most 2147483646 can be numbered"),
 ]
 
@@ -245,6 +249,21 @@ def test_refuses_with_the_first_offending_entry(changes: dict[str, object], says
     with pytest.raises(SteeringError, match=says) as caught:
         from_transitions(**{**GOOD, **changes})  # type: ignore[arg-type]
     assert re.fullmatch(r"[^\n]+\.", str(caught.value))
+
+
+def test_refusals_of_a_mask_and_of_tables_say_the_names() -> None:
+    names: dict[str, Any] = {"state_names": ["A", "B"], "action_names": ["go", "stay"]}
+    with pytest.raises(InvalidMDP, match=r"^mask\[1, 1\], that is \('B', 'stay'\), allows an action that has no"):
+        from_transitions(**GOOD, **names, n_actions=2, mask=[[1, 0], [1, 1]])
+    for bad, says in (
+        ([0.5, 0.4], "0, 1], that is ('A', 'stay'), sums"),
+        ([2, -1], "0, 1, 1], that is ('A', 'stay', 'B')"),
+    ):
+        P = [[[1, 0], bad], [[1, 0], [1, 0]]]
+        with pytest.raises(InvalidMDP, match=re.escape(f"P[{says}")):
+            TabularMDP(P, 0.0, **names)
+    with pytest.raises(InvalidMDP, match=r"^P\[1, 0\] sums to 2"):  # names that are too few are refused later
+        TabularMDP([[[1, 0]], [[1, 1]]], 0.0, state_names=["A"])
 
 
 def test_unreachable_states_are_fine() -> None:

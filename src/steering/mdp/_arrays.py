@@ -52,19 +52,33 @@ def numbers(name: str, values: ArrayLike) -> Floats:
         raise error from None
 
 
-def refuse_non_finite(name: str, array: Floats) -> None:
+Names = tuple[Sequence[str], Sequence[str]]
+"""Names of states and of actions; none where they have no names."""
+
+
+def place(name: str, where: tuple[int, ...], names: Names = ((), ())) -> str:
+    """An entry of an array (S, ...), (S, A, ...) or (S, A, S), with the names of its states and action if they have."""
+    texts = []
+    for i, given in zip(where, (names[0], names[1], names[0]), strict=False):
+        known = not isinstance(given, str) and i < len(given)  # what is wrong with the names is said later
+        texts.append(repr(str(given[i])) if known else str(i))
+    same = all(text == str(i) for text, i in zip(texts, where, strict=False))
+    return f"{name}{list(where)}" if same else f"{name}{list(where)}, that is ({', '.join(texts)}),"
+
+
+def refuse_non_finite(name: str, array: Floats, names: Names = ((), ())) -> None:
     """Refuse infinity and NaN."""
     bad = ~np.isfinite(array)
     if bad.any():
         where = first(bad)
-        raise InvalidMDP(f"{name}{list(where)} is {array[where]}; every entry must be a finite number.")
+        raise InvalidMDP(f"{place(name, where, names)} is {array[where]}; every entry must be a finite number.")
 
 
-def refuse_negative(name: str, array: Floats, what: str) -> None:
+def refuse_negative(name: str, array: Floats, what: str, names: Names = ((), ())) -> None:
     """Refuse entries below 0; `what` says what such an entry is."""
     if (array < 0).any():
         where = first(array < 0)
-        raise InvalidMDP(f"{name}{list(where)} is {array[where]:g}; {what} cannot be negative.")
+        raise InvalidMDP(f"{place(name, where, names)} is {array[where]:g}; {what} cannot be negative.")
 
 
 def checked_mask(mask: ArrayLike | None, S: int, A: int) -> Bools:
@@ -87,22 +101,22 @@ def checked_mask(mask: ArrayLike | None, S: int, A: int) -> Bools:
     return np.ascontiguousarray(array)
 
 
-def checked_rows(P: Floats, mask: Bools) -> Floats:
+def checked_rows(P: Floats, mask: Bools, names: Names = ((), ())) -> Floats:
     """Return P with zeros where an action is not allowed; all other rows must be distributions."""
     P[~mask] = 0.0
-    refuse_non_finite("P", P)
-    refuse_negative("P", P, "a probability")
-    refuse_bad_sums(P.sum(axis=2), mask)
+    refuse_non_finite("P", P, names)
+    refuse_negative("P", P, "a probability", names)
+    refuse_bad_sums(P.sum(axis=2), mask, names)
     return P
 
 
-def refuse_bad_sums(total: Floats, mask: Bools) -> None:
+def refuse_bad_sums(total: Floats, mask: Bools, names: Names = ((), ())) -> None:
     """Refuse sums (S, A) of the rows of P that are not 1 where the action is allowed."""
     bad = mask & (np.abs(total - 1.0) > ROW_SUM_TOLERANCE)
     if bad.any():
         s, a = first(bad)
         raise InvalidMDP(
-            f"P[{s}, {a}] sums to {total[s, a]:.12g}; every row of an allowed action must sum to 1 "
+            f"{place('P', (s, a), names)} sums to {total[s, a]:.12g}; every row of an allowed action must sum to 1 "
             f"(within {ROW_SUM_TOLERANCE:g})."
         )
 

@@ -135,17 +135,17 @@ def from_columns(
         kept = allowed[state, action]
         state, action, successor, p = state[kept], action[kept], successor[kept], p[kept]
         mean, std = (part[kept] if part.size > 1 or n == 1 else part for part in (mean, std))
-        _refuse_empty_rows(allowed, state, action)
-    table, listed = rows.from_columns(state, action, successor, p, mean, std, (S, A), state_names)
+        _refuse_empty_rows(allowed, state, action, (state_names, action_names))
+    table, listed = rows.from_columns(state, action, successor, p, mean, std, (S, A), (state_names, action_names))
     return {"table": table, "mask": listed, "start": start, "state_names": state_names, "action_names": action_names}
 
 
-def _refuse_empty_rows(allowed: Bools, state: Ints, action: Ints) -> None:
+def _refuse_empty_rows(allowed: Bools, state: Ints, action: Ints, names: _arrays.Names) -> None:
     listed = np.zeros(allowed.shape, dtype=np.bool_)
     listed[state, action] = True
     if (allowed & ~listed).any():
-        s, a = _arrays.first(allowed & ~listed)
-        raise InvalidMDP(f"action {a} is allowed in state {s} by mask and has no transitions; list them or forbid it.")
+        where = _arrays.place("mask", _arrays.first(allowed & ~listed), names)
+        raise InvalidMDP(f"{where} allows an action that has no transitions; list them or forbid it.")
 
 
 def _numbered(columns: Columns, parts: dict[str, NDArray[Any]]) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from steering import _memory
 from steering._compiled.rows import merge_sorted, split_keys
 from steering._types import Bools, Floats, Ints
 from steering.errors import InvalidMDP
-from steering.mdp._arrays import refuse_bad_sums
+from steering.mdp._arrays import Names, refuse_bad_sums
 
 LARGEST_STATE = 2**31 - 2
 """States are numbered in 32 bits in the rows."""
@@ -133,7 +133,7 @@ def from_columns(
     mean: Floats,
     std: Floats,
     shape: tuple[int, int],
-    state_names: Sequence[str] = (),
+    names: Names = ((), ()),
 ) -> tuple[SparseTable, Bools]:
     """Sort and merge columns of transitions, whose entries have been checked; returns the rows and the mask.
 
@@ -145,7 +145,7 @@ def from_columns(
     listed = np.zeros(S * A, dtype=np.bool_)
     listed[row] = True
     mask = listed.reshape(shape)
-    _refuse_dead_ends(mask, state_names)
+    _refuse_dead_ends(mask, names[0])
     row *= S
     key = np.add(row, successor, out=row)
     del state, action, successor, row
@@ -156,7 +156,7 @@ def from_columns(
         mean = mean[kept] if mean.size > 1 else mean
         std = std[kept] if std.size > 1 else std
     offsets, successors, total = split_keys(key, p, S, S * A)
-    refuse_bad_sums(total.reshape(shape), mask)
+    refuse_bad_sums(total.reshape(shape), mask, names)
     return SparseTable(offsets, successors, p, compact(mean, offsets), compact(std, offsets), shape), mask
 
 
@@ -197,9 +197,10 @@ def _refuse_dead_ends(mask: Bools, names: Sequence[str]) -> None:
     empty = np.flatnonzero(~mask.any(axis=1))
     if empty.size:
         where = f"{int(empty[0])}" if not names else f"'{names[int(empty[0])]}'"
+        begin = "; numbers of states begin at 0" if where == "0" else ""  # counted from 1, as a rule
         raise InvalidMDP(
             f"state {where} has no transitions; every state needs at least one action (a state that ends an "
-            "episode may lead to itself or back to the start)."
+            f"episode may lead to itself or back to the start){begin}."
         )
 
 

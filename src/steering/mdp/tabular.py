@@ -96,7 +96,7 @@ class TabularMDP:
         if rows.ndim != 3 or rows.shape[0] != rows.shape[2] or 0 in rows.shape:
             raise InvalidMDP(f"P has shape {rows.shape}; it must be (S, A, S) with S and A at least 1.")
         allowed = _arrays.checked_mask(mask, *rows.shape[:2])
-        rows = _arrays.checked_rows(rows, allowed)
+        rows = _arrays.checked_rows(rows, allowed, (state_names, action_names))
         mean = _arrays.checked_rewards("reward_mean", reward_mean, rows.shape, allowed)
         std = _arrays.checked_rewards("reward_std", reward_std, rows.shape, allowed)
         _arrays.refuse_negative("reward_std", std, "a standard deviation")
