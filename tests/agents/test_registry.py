@@ -75,6 +75,8 @@ def test_an_agent_whose_file_has_no_docstring_is_listed(monkeypatch: pytest.Monk
     [
         ("psrll", {}, UnknownName, "did you mean 'psrl'"),
         ("zzz", {}, UnknownName, "known: "),
+        ("steering", {"seed": 5}, UnknownName, r"has no option 'seed': give seeds=\[5\], or --seeds, to the run\.$"),
+        ("psrl:seed=5", {}, UnknownName, r"has no option 'seed': give seeds=\[5\], or --seeds, to the run\.$"),
         ("psrl:etta=1", {}, UnknownName, "did you mean 'eta'"),
         ("psrl:1", {}, InvalidOption, "without a name"),
         ("psrl:eta=big", {}, InvalidOption, "must be a number"),

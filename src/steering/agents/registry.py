@@ -323,6 +323,10 @@ def _build_options(name: str, option_class: Any, given: dict[str, Any]) -> Any:
     known = list(_defaults(option_class, None))
     for key in given:
         if key not in known:
+            if key == "seed":  # of a run, and none of its agents takes it
+                raise UnknownName(
+                    f"agent '{name}' has no option 'seed': give seeds=[{given[key]}], or --seeds, to the run."
+                )
             if not known:
                 raise InvalidOption(f"agent '{name}' has no options, and '{key}' was given; leave it out.")
             raise unknown_name(f"option of agent '{name}'", key, known)
