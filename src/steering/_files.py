@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from pathlib import Path
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from steering.errors import WRONG_PLACE, DiskFull, InvalidOption
 
 TEMPORARY_PREFIX = ".writing-"
 """How the names of unfinished files begin; such a file is never data."""
@@ -36,6 +39,18 @@ def write_atomically(path: Path, content: bytes) -> None:
         error.filename, error.filename2 = str(path), None
         raise
     sync_folder(path.parent)
+
+
+def write_given(path: Path, content: bytes) -> None:
+    """Write a file where somebody wants it; a place that is none is refused in a sentence."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        if error.errno in DiskFull.causes:
+            raise DiskFull(f"cannot write '{path}': {error.strerror}; free some space and try again.") from None
+        if error.errno in (*WRONG_PLACE, errno.ENOENT):
+            raise InvalidOption(f"cannot write '{path}': {error.strerror}; give another place.") from None
+        raise
 
 
 def sync_folder(path: Path) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 import steering
 from steering.envs.drawing import picture
 from steering.envs.plotting import likely_moves
-from steering.errors import NotAvailable
+from steering.errors import InvalidOption, NotAvailable
 
 
 def test_frames_show_the_visits_and_actions_of_each_window() -> None:
@@ -60,3 +60,12 @@ def test_files_are_gifs_and_pages(tmp_path: Path) -> None:
         made.save(tmp_path / "run.mp4")
     with pytest.raises(NotAvailable, match="seed 7 is not among these runs; there are: 0"):
         results.animate(seed=7)
+
+
+def test_a_place_that_is_none_is_said(tmp_path: Path) -> None:
+    results = steering.run("deepsea:4", "psrl", steps=50, seeds=1, windows=2)
+    (tmp_path / "file").touch()
+    for folder, why in (("missing", "No such file or directory"), ("file", "Not a directory")):
+        for write, name in ((results.animate, "run.gif"), (results.plot, "run.png")):
+            with pytest.raises(InvalidOption, match=f"^cannot write '.*{name}': {why}; give another place.$"):
+                write(path=tmp_path / folder / name)
