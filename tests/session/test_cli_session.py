@@ -40,6 +40,13 @@ def test_ask_tell_explain_recommend(place, capsys):
     assert "worn" in call(capsys, "recommend", place).out
 
 
+def test_the_group_without_a_command_shows_its_help_as_the_program_does(capsys):
+    for arguments in ((), ("session",)):
+        done = call(capsys, *arguments)
+        assert (done.code, done.err) == (0, "")
+        assert "Commands" in done.out
+
+
 def test_the_group(place, capsys, tmp_path):
     assert (
         call(capsys, "session", "add", place, "good", "run", "--reward", "1", "--next", "worn", "--key", "k").code == 0

@@ -97,6 +97,8 @@ def call(given: list[str]) -> NoReturn:
             _stop(stopping.INTERRUPTED, stopping.exit_code())
         if hasattr(error, "format_message"):  # wrong use of the command line
             text = " ".join(error.format_message().split()).rstrip(".").replace(". Did you mean", ", did you mean")
+            if not text:  # a group without a command has shown its help, as the program without one does
+                sys.exit()
             _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
         _stop(f"{type(error).__name__}: {error} (set {DEBUG}=1 to see where)", EXIT_FAILURE)
     if code == TYPERS_INTERRUPT:
