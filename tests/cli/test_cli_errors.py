@@ -60,6 +60,8 @@ WRONG = [
     (["run"], "missing argument 'env'"),
     (["run", "deepsea:8", "-a", "psrl", "--seeds", "ten"], "'--seeds'"),
     (["run", "deepsea:8", "-a", "psrl", "--sedes", "10"], "--seeds"),
+    (["tell", "mill", "1x"], "invalid value for 'id': '1x' is not a whole number (see: steering tell --help)"),
+    (["tell", "mill", "1", "--reward", "much"], "invalid value for '--reward': 'much' is not a number (see: "),
     (["rum"], "did you mean 'run'?"),
     (["agents", "idss"], "did you mean 'ids'?"),
     (["envs", "riversim"], "did you mean 'riverswim'?"),

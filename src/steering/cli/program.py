@@ -96,7 +96,7 @@ def call(given: list[str]) -> NoReturn:
         if stopping.was_heard():
             _stop(stopping.INTERRUPTED, stopping.exit_code())
         if hasattr(error, "format_message"):  # wrong use of the command line
-            text = " ".join(error.format_message().split()).rstrip(".").replace(". Did you mean", ", did you mean")
+            text = _misuse(error)
             if not text:  # a group without a command has shown its help, as the program without one does
                 sys.exit()
             _stop(f"{text[:1].lower()}{text[1:]} (see: {_where(error)} --help)", EXIT_BAD_INPUT)
@@ -155,6 +155,20 @@ def _reader_left() -> NoReturn:
     """The reader of our output went away (`steering envs | head`): stop without a word, nobody is left to tell."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(EXIT_FAILURE)
+
+
+NO_NUMBER = {"int_parsing": "a whole number", "float_parsing": "a number"}
+"""What a value is not, by the kind of error that the check of it gives."""
+
+
+def _misuse(error: Any) -> str:
+    """What is wrong with the use of the command line, in one line of plain words."""
+    text = " ".join(error.format_message().split()).rstrip(".").replace(". Did you mean", ", did you mean")
+    cause = error.__cause__
+    for found in cause.errors() if hasattr(cause, "errors") else ():
+        if found["type"] in NO_NUMBER:
+            text = text.replace(found["msg"], f"'{found['input']}' is not {NO_NUMBER[found['type']]}")
+    return text
 
 
 def _where(error: Any) -> str:
