@@ -291,3 +291,20 @@ def test_odd_reasons_are_refused_with_their_line(tmp_path, why):
     path.write_bytes(b"".join(lines))
     with pytest.raises(JournalDamaged, match="line 2: it cannot be used"):
         Session.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{}\n", "its first line is no header of one, or was changed"),
+        ("{}", "its first line is no header of one, or was changed"),
+        ("{}\n{}\n", "its first line is no header of one, or was changed"),
+        ("", "it is empty"),
+    ],
+)
+def test_a_file_that_is_no_journal_is_said(tmp_path, content, why):
+    (tmp_path / "journal.jsonl").write_text(content)
+    for read_only in (True, False):
+        with pytest.raises(JournalDamaged, match=f"journal.jsonl is not the journal of a session: {why}; put a backup"):
+            Session.open(tmp_path, read_only=read_only)
+    assert (tmp_path / "journal.jsonl").read_text() == content

@@ -155,7 +155,8 @@ class Journal:
                     f"reads {FORMAT}; use the version {event.get('version', '?')} that wrote it."
                 )
             return event
-        raise JournalDamaged(f"{self.path} has no whole first line; it is not the journal of a session.")
+        what = "its first line is no header of one, or was changed" if self.size else "it is empty"
+        raise JournalDamaged(f"{self.path} is not the journal of a session: {what}; put a backup in its place.")
 
     def ends_with(self, position: int, checksum: int) -> bool:
         """Whether a whole line with this checksum ends at a position."""
@@ -197,7 +198,7 @@ class Journal:
 
     def _refuse_damage(self, after: bytes) -> None:
         """A line that is not whole may only be the last one."""
-        if after.strip(b"\0\n\r "):
+        if self.position and after.strip(b"\0\n\r "):  # without its first line nothing is left of a journal
             raise JournalDamaged(
                 f"{self.path}: line {self.number + 2} (at byte {self.position}) was changed or damaged after it was "
                 "written, and others follow; put a backup in its place, or cut the file there to lose what follows."
