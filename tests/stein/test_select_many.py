@@ -125,3 +125,12 @@ def test_a_sample_that_overflows_is_refused_and_nothing_is_taken_in() -> None:
         kept.select_many([0, 1, 0, 2], 2)
     assert kept.counts.tolist() == [1, 0, 0]
     assert kept.similarity(1) == before
+
+
+def test_a_dictionary_is_shown_in_one_line() -> None:
+    kept = stein.Dictionary(np.full((4, 2, 4), 0.25), "difference")
+    kept.add((0, 1, 2))
+    shown = "Dictionary: 1 sample against a model of shape (4, 2, 4), operator difference; v_statistic, select(batch)"
+    assert repr(kept) == shown
+    empty = stein.Dictionary([0.5, 0.5])
+    assert repr(empty).startswith("Dictionary: 0 samples against a pmf of 2 outcomes, operator barker;")

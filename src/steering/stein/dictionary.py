@@ -76,6 +76,11 @@ class Dictionary:
     def __len__(self) -> int:
         return self.n
 
+    def __repr__(self) -> str:
+        samples = "1 sample" if self.n == 1 else f"{self.n} samples"
+        model = f"a model of shape {self.q.shape}" if self.q.ndim > 1 else f"a pmf of {self.q.size} outcomes"
+        return f"Dictionary: {samples} against {model}, operator {self.operator.name}; v_statistic, select(batch)"
+
     def change_model(self, q: ArrayLike) -> None:
         """Take another model of the same shape; the samples stay, and all sums are computed anew."""
         self._set_model(as_floats(q, "q"))
