@@ -22,7 +22,7 @@ from steering.mdp.tabular import TabularMDP
 Found = tuple[Ints, Floats, Floats, int, bool]
 
 FAR = 2**14
-"""States beyond which an MDP for ordered sweeps is renumbered, so that they read memory in order, and swept by block."""
+"""States beyond which an MDP for ordered sweeps is renumbered, so that they read memory in order, by blocks."""
 
 BLOCK = 1024
 """States of a block at least."""
