@@ -192,7 +192,12 @@ ENDS = f"""
 import atexit, sys, time
 def last():
     {WAIT}
-atexit.register(last)
+from steering.cli import program
+call = program.call
+def loads(given):
+    atexit.register(last)  # as libraries do that a command loads
+    call(given)
+program.call = loads
 sys.argv = ["steering", "run", "nowhere"]
 from steering.__main__ import main
 main()
@@ -202,6 +207,28 @@ main()
 @pytest.mark.parametrize("number", [number for number, _ in SIGNALS])
 def test_a_signal_after_the_command_leaves_its_line_and_its_code(number: int) -> None:
     code, out, err = ended(ENDS, (number, 0.0))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+
+
+FORGETS = """
+import os, sys
+
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid()):
+        kill(own, {number})
+
+print("ready", flush=True)
+sys.last = Last()  # goes away with the modules, after the last callback
+sys.argv = ["steering", "run", "nowhere"]
+from steering.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [number for number, _ in SIGNALS])
+def test_a_signal_while_python_forgets_its_modules_leaves_the_code(number: int) -> None:
+    code, out, err = ended(FORGETS.format(number=int(number)))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("error: ")
 

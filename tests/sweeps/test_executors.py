@@ -223,6 +223,25 @@ def test_a_worker_killed_while_it_hands_over_ends_nothing_else(cells, tmp_path):
         executor.close()
 
 
+def test_a_worker_frozen_while_it_hands_over_does_not_block_its_owner():
+    wanted = {"environments": ["deepsea:4"], "agents": ["q_learning"], "steps": 60_000, "record": {"points": 60_000}}
+    plan = read_sweep({**wanted, "seeds": 2}).plan
+    executor = make_executor(1, None, Limits(seconds=5.0), Setup())
+    try:
+        executor.submit(1, pack_batch(plan.pieces([0])), 1)
+        executor.wait(0.0)
+        (worker,) = executor.pids
+        _until_asleep(worker)
+        os.kill(worker, signal.SIGSTOP)
+        (_, outcome), *_ = wait_for(executor)
+        assert outcome.failures[0].message.endswith("was ended while it handed over its results")
+        executor.submit(2, pack_batch(plan.pieces([1])), 1)
+        assert wait_for(executor)[0][1].rows == 1
+        assert worker not in executor.pids
+    finally:
+        executor.close()
+
+
 def wait_for(executor):
     while not (outcomes := executor.wait(5.0)):
         pass

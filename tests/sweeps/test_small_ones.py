@@ -33,6 +33,22 @@ def test_sweep_files_at_the_edges(text, says):
         parse_toml(text)
 
 
+@pytest.mark.parametrize("value", ["nan", "(1,nan)", "-inf"])
+def test_an_option_that_is_no_number_is_written_as_text(value, tmp_path):
+    text = faulty("none", marker=value)
+    wanted = {"environments": [text], "agents": ["psrl"], "steps": 20, "seeds": 2}
+    assert steering.sweep(wanted, tmp_path / "a", workers=0, imports=FAULTY).done == 2
+    assert set(steering.load(tmp_path / "a").finals["environment"]) == {text}
+
+
+def test_options_that_no_text_describes_are_refused_by_what_they_are():
+    import faulty_envs  # noqa: F401
+
+    text = 'environments = [{ name = "gym:Faulty-v0", marker = "1" }]\nagents = ["psrl"]\nsteps = 20\nseeds = 2\n'
+    with pytest.raises(SteeringError, match="the options of 'gym:Faulty-v0' cannot be written as text"):
+        parse_toml(text)
+
+
 def test_the_largest_seed_runs(tmp_path):
     report = steering.sweep(parse_toml(SMALL + "seeds = [9223372036854775807]\n"), tmp_path / "a", workers=0)
     assert report.complete
@@ -70,6 +86,23 @@ def test_a_worker_that_hangs_does_not_outlive_the_nursery(tmp_path):
         assert not alive(worker)
     finally:
         executor.close()
+
+
+def test_a_copy_of_a_worker_that_hangs_does_not_outlive_it(tmp_path):
+    """An environment copies its process, and the copy is in a call that never returns."""
+    wanted = {"environments": [faulty("orphan", marker=tmp_path / "pids")], "agents": ["psrl"], "steps": 20, "seeds": 2}
+    report = steering.sweep(wanted, tmp_path / "a", workers=1, retries=0, imports=FAULTY)
+    assert len(report.failed) == 2
+    assert all("copied the process (fork) in step" in reason for reason in report.failed.values())
+    copies = [int(line) for line in (tmp_path / "pids").read_text().split()]
+    assert copies
+    deadline = time.monotonic() + 10
+    while any(map(alive, copies)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = [pid for pid in copies if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
 
 
 def test_too_little_memory_is_no_bad_input(capsys):

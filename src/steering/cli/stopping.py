@@ -15,6 +15,7 @@ Only light modules are imported here, because this is loaded before everything e
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
@@ -119,13 +120,16 @@ def interrupts() -> Iterator[None]:
 def heard(*, until_the_end: bool = False) -> Iterator[None]:
     """Within this, both signals are listened to.
 
-    Afterwards everything is as before, or, `until_the_end` of the process, signals end it with the code that it has.
+    Afterwards everything is as before, or, `until_the_end` of the process, signals end it with the code that it has,
+    and in its very last moments, when Python hears nothing and the system would give a code of its own, do nothing.
     """
     if threading.current_thread() is not threading.main_thread() or _state.pipe >= 0:
         yield
         return
     _state.phase, _state.heard, _state.said, usual = LOADING, False, False, sys.unraisablehook
     ours = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    if until_the_end:
+        atexit.register(_deafen)  # before all others, so that it is called after them
     before: dict[int, Any] = {number: signal.signal(number, _hear) for number in ours}
     reading, _state.pipe = os.pipe()
     os.set_blocking(_state.pipe, False)
@@ -156,6 +160,11 @@ def _quietly(code: Any) -> Callable[[int, Any], None]:
     )  # Python remembers an interrupt that left an `exec` and would end as if killed by Ctrl-C; until the next one
     number, leave = int(code or 0), os._exit
     return lambda signal_number, frame: leave(number)
+
+
+def _deafen() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _hear(number: int, frame: Any) -> None:

@@ -25,6 +25,9 @@ from steering.mdp.tabular import TabularMDP
 SETTINGS = ("discount", "horizon", "replan_every", "max_iterations")
 """Options that every environment takes; they are fields of `Environment`."""
 
+GYM_OBJECT = "gym-object"
+"""What the name of a Gymnasium environment begins with that no text makes again."""
+
 REWARD_SCALE = "reward_scale"
 """Option of every text: mean rewards and their deviations times this."""
 

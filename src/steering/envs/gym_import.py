@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import numpy as np
 
 from steering import _checks, spec
 from steering._types import Floats
-from steering.envs.base import Environment, changed_settings, discrete_sizes
+from steering.envs.base import GYM_OBJECT, Environment, changed_settings, discrete_sizes
 from steering.envs.guard import Guard, state_of
 from steering.envs.gym_env import TabularEnv
 from steering.envs.live import LiveGym, space_starts
@@ -232,8 +233,22 @@ def _name(
         rest = {key: value for key, value in options.items() if key != "id"} | settings
         text = spec.describe("gym", [options["id"]], rest)
         try:
-            if spec.parse(text) == ("gym", [options["id"]], rest):
+            if _reads_as(spec.parse(text), ("gym", [options["id"]], rest)):
                 return text
         except InvalidOption:
             pass
-    return spec.describe("gym-object", [type(instance.unwrapped).__name__], settings)
+    return spec.describe(GYM_OBJECT, [type(instance.unwrapped).__name__], settings)
+
+
+def _reads_as(read: Any, given: Any) -> bool:
+    """Whether a text was read as what was given; a number that is none (nan) is itself, although it equals nothing."""
+    if isinstance(given, dict):
+        return list(read) == list(given) and _reads_as(list(read.values()), list(given.values()))
+    if isinstance(given, tuple | list):
+        return type(read) is type(given) and len(read) == len(given) and all(map(_reads_as, read, given))
+    if isinstance(read, float) and isinstance(given, float) and math.isnan(read):
+        return math.isnan(given)
+    try:
+        return bool(read == given)
+    except ValueError:  # an array, which no text describes
+        return False

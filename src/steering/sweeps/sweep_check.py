@@ -15,9 +15,10 @@ from pydantic import ValidationError
 
 from steering.agents import Agent, make_agent
 from steering.agents.registry import AGENTS
-from steering.envs import make_env
+from steering.envs import Environment, make_env
+from steering.envs.base import GYM_OBJECT
 from steering.envs.entries import ENTRIES
-from steering.errors import SteeringError
+from steering.errors import InvalidOption, SteeringError
 from steering.runs.recording import RECORDS
 from steering.sweeps.cells import Group, Record, configuration, environment_part
 from steering.sweeps.codes import Codes
@@ -171,7 +172,7 @@ class Check:
                     self._made[cache] = learner
                 else:
                     # Made from its name alone, because a worker builds it again from that.
-                    made = make_env(make_env(name, **options).name)
+                    made = make_env(_text_of(make_env(name, **options), name))
                     part = environment_part(made, self._codes.of(kind, made.name))
                     self._made[cache] = _Known(made.name, made.mdp is not None, part)
             except SteeringError as error:
@@ -186,6 +187,15 @@ class Check:
         message = f"{self.lines.place(where)}: {reason}"
         if message not in self.errors:
             self.errors.append(message)
+
+
+def _text_of(environment: Environment, given: str) -> str:
+    if environment.name.partition(":")[0] == GYM_OBJECT:
+        raise InvalidOption(
+            f"the options of '{given}' cannot be written as text, from which workers make it again; give numbers, "
+            "true, false, none, and texts without comma, equal sign and bracket that are none of these"
+        )
+    return environment.name
 
 
 def _remove(data: dict[str, Any], where: Where) -> Where:

@@ -68,6 +68,11 @@ class Faulty(gymnasium.Env):
             sys.exit(3)
         if self.fault == "fork":
             os.fork()
+        if self.fault == "orphan" and os.fork() == 0:  # a copy that never comes back
+            with open(self.marker, "a") as file:
+                file.write(f"{os.getpid()}\n")
+            while True:
+                time.sleep(1)
         if self.fault == "spaces":
             self.action_space = Discrete(3)
         if self.fault == "print":

@@ -25,6 +25,7 @@ import steering
 from steering.errors import SteeringError, Unreachable
 from steering.sweeps.compute import Failure, Outcome
 from steering.sweeps.executors.base import Limits, Setup, SetupFailed
+from steering.sweeps.executors.inbox import Inbox
 
 START_SECONDS = 120.0
 NURSERY = "steering.sweeps.executors.nursery"
@@ -112,6 +113,7 @@ class Nursery:
 class _Worker:
     pid: int
     connection: Connection
+    inbox: Inbox
     ticket: int | None = None
     cells: int = 0
     current: int = 0
@@ -196,7 +198,7 @@ class LocalExecutor:
             self._nursery.close()
             self._nursery = Nursery(self._limits, self._setup)
             pid, connection = self._nursery.fork()
-        worker = _Worker(pid, connection)
+        worker = _Worker(pid, connection, Inbox(connection.fileno()))
         self._workers.append(worker)
         self._selector.register(connection, selectors.EVENT_READ, worker)
         return worker
@@ -208,14 +210,18 @@ class LocalExecutor:
 
     def _listen(self, worker: _Worker) -> None:
         try:
-            message = worker.connection.recv_bytes()
-        except (EOFError, OSError):  # an OSError also when a message is cut in the middle
+            messages = list(worker.inbox.read())
+        except (EOFError, OSError):
             self._gone(worker, "killed", _how(self._nursery.end_of(worker.pid)))
             return
-        if message[:1] == b"c":
-            worker.current, worker.since = int(message[1:]), time.monotonic()
-            return
-        outcome = Outcome.unpack(message[1:])
+        worker.since = time.monotonic()  # also for a piece of a message: it is at work on the rest
+        for message in messages:
+            if message[:1] == b"c":
+                worker.current = int(message[1:])
+            else:
+                self._finished(worker, Outcome.unpack(message[1:]))
+
+    def _finished(self, worker: _Worker, outcome: Outcome) -> None:
         assert worker.ticket is not None
         self._ready.append((worker.ticket, outcome))
         worker.ticket = None

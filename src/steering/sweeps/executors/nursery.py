@@ -115,6 +115,7 @@ def _become_worker(control: socket.socket, wake: tuple[int, int], descriptor: in
         for one in wake:
             os.close(one)
         die_with_parent()
+        os.register_at_fork(after_in_child=die_with_parent)  # a copy that an environment makes may hang, too
         limit_memory(settings["megabytes"])
         serve(Connection(descriptor))
         code = 0
@@ -135,7 +136,7 @@ def serve(connection: Any) -> None:
 
 
 def die_with_parent() -> None:
-    """Ask the system to end this worker when the nursery ends, however that happens and whatever the worker is in."""
+    """Ask the system to end this process with the one that forked it, however that ends and whatever this one is in."""
     parent = os.getppid()
     with contextlib.suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
