@@ -15,9 +15,9 @@ from steering.mdp._arrays import ROW_SUM_TOLERANCE
 from steering.mdp.tabular import TabularMDP
 
 LARGEST_DISCOUNT = 1.0 - 1e-6
-"""Beyond this the values, of the size of r / (1 - discount), have too few digits to compare actions by: what two of them
-may differ by and still count as equal is then no longer small against one step's reward (0.004 of it here, all of it
-two powers of ten further on)."""
+"""Beyond this the values, of the size of r / (1 - discount), have too few digits to compare actions by: what two
+of them may differ by and still count as equal is then no longer small against one step's reward (0.004 of it here, all
+of it two powers of ten further on)."""
 
 
 def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
