@@ -102,7 +102,7 @@ def test_every_agent_of_a_comparison_is_recorded() -> None:
 
 def test_times_of_plans_are_there_if_something_is_recorded() -> None:
     agent = "steering:replan=learned"
-    assert run("deepsea:4", agent, steps=40, seeds=2).plan_times is None
-    one = run("deepsea:4", agent, steps=40, seeds=1, record=["value_gap"])
+    assert steering.run("deepsea:4", agent, steps=40, seeds=2).plan_times is None
+    one = steering.run("deepsea:4", agent, steps=40, seeds=1, record=["value_gap"])
     assert one.plan_times is not None
     assert (one.plan_times.shape, one.value_gaps.shape) == ((one.plan_times.size,), (1, one.plan_times.size))

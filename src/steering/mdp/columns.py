@@ -6,7 +6,7 @@ import csv
 import itertools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -32,7 +32,7 @@ class Columns:
     probability: Any
     reward: Any
     std: Any
-    lines: Sequence[int] = ()
+    lines: Sequence[int] = field(default=(), kw_only=True)
     """Where each transition is in the file that they came from, if they did."""
 
     def at(self, k: int) -> str:
@@ -57,7 +57,9 @@ def read_columns(states: Any, actions: Any, successors: Any, probabilities: Any,
     )
     if probabilities is None:
         raise InvalidMDP("probabilities is missing; give one for each transition.")
-    return Columns(s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std, lines)
+    return Columns(
+        s, a, y, probabilities, 0.0 if rewards is None else rewards, 0.0 if std is None else std, lines=lines
+    )
 
 
 def _is_table(values: object) -> bool:
