@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from steering._files import write_given
+from steering._files import write_atomically
 from steering.errors import NotAvailable
 
 FORMATS = ("png", "svg", "pdf")
@@ -47,5 +47,5 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     content = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "steering"}):
         figure.savefig(content, format=kind, dpi=150, metadata=metadata)
-    write_given(target, content.getvalue())
+    write_atomically(target, content.getvalue())
     return target

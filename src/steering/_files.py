@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -41,10 +42,11 @@ def write_atomically(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
-def write_given(path: Path, content: bytes) -> None:
-    """Write a file where somebody wants it; a place that is none is refused in a sentence."""
+@contextlib.contextmanager
+def refusing_places(path: str | Path) -> Iterator[None]:
+    """Turn what the system says of a place that somebody gave in Python into a sentence (commands have their own)."""
     try:
-        write_atomically(path, content)
+        yield
     except OSError as error:
         if error.errno in DiskFull.causes:
             raise DiskFull(f"cannot write '{path}': {error.strerror}; free some space and try again.") from None

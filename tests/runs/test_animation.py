@@ -64,8 +64,9 @@ def test_files_are_gifs_and_pages(tmp_path: Path) -> None:
 
 def test_a_place_that_is_none_is_said(tmp_path: Path) -> None:
     results = steering.run("deepsea:4", "psrl", steps=50, seeds=1, windows=2)
+    mdp = steering.make_env("deepsea:4").table
     (tmp_path / "file").touch()
     for folder, why in (("missing", "No such file or directory"), ("file", "Not a directory")):
-        for write, name in ((results.animate, "run.gif"), (results.plot, "run.png")):
+        for write, name in ((results.animate, "run.gif"), (results.plot, "run.png"), (mdp.plot, "map.png")):
             with pytest.raises(InvalidOption, match=f"^cannot write '.*{name}': {why}; give another place.$"):
                 write(path=tmp_path / folder / name)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from steering._figures import new_figure, save_figure
+from steering._files import refusing_places
 from steering._types import Ints
 from steering.envs.drawing import centres_of, picture, shade_range
 from steering.envs.layout import layout_of_mdp
@@ -64,7 +65,8 @@ def plot(
     if values is not None:
         _bar(figure, axes, _arrays.numbers("values", values))
     if path is not None:
-        save_figure(figure, path)
+        with refusing_places(path):
+            save_figure(figure, path)
     return figure
 
 

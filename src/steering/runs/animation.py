@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering._checks import whole
-from steering._files import write_given
+from steering._files import refusing_places, write_atomically
 from steering.envs import make_env
 from steering.envs.drawing import picture
 from steering.envs.layout import layout_of
@@ -78,7 +78,9 @@ class Animation:
             raise NotAvailable(f"animations cannot be written as '{target.suffix}'; use .gif or .html.")
         head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(self.title)}</title>'
         page = f"{head}<h1>{html.escape(self.title)}</h1>{self._repr_html_()}</html>" if kind == ".html" else ""
-        write_given(target, page.encode() if page else self.gif())
+        content = page.encode() if page else self.gif()
+        with refusing_places(target):
+            write_atomically(target, content)
         return target
 
 

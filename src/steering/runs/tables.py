@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from steering._files import refusing_places
 from steering._types import Ints
 from steering.runs.statistics import BAND, mean_interval
 
@@ -83,7 +84,8 @@ class Tabled(ABC):
 
         sheet = figure.figure(figure.data(self))
         if path is not None:
-            save_figure(sheet, path)
+            with refusing_places(path):
+                save_figure(sheet, path)
         return sheet
 
     def _repr_html_(self) -> str:
