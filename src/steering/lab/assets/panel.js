@@ -48,7 +48,7 @@ Lab.actionTable = (track, s, t, picked, pick) => {
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(a); });
     return made;
   });
-  const heads = ["action", "tried", "worth ± spread", world.session ? "Stein information" : "information"];
+  const heads = ["action", "tried so far", "worth ± spread", world.session ? "Stein information" : "information"];
   return Lab.table(world.session ? heads : [...heads, "true reward"], rows);
 };
 

@@ -155,9 +155,12 @@ Lab.Track = class {
 
   frameAt(t) { return this.frames[Lab.lastAt(this.frameTimes, t)] ?? null; }
 
-  /* Action of the plan in force in a state, or null for agents without a table. */
-  policyAt(t, s) {
-    const found = this.policies[Lab.lastAt(this.policyTimes, t)];
+  /* When the plan in force at a time was made. */
+  planAt(t) { return this.plans[Lab.lastAt(this.plans, t)] ?? 0; }
+
+  /* Action at a time in a state by the plan in force, or by an earlier one; null for agents without a table. */
+  policyAt(t, s, plan = t) {
+    const found = this.policies[Lab.lastAt(this.policyTimes, plan)];
     if (!found) return null;
     const layer = found.layers > 1 ? t % found.layers : 0;
     return found.table[layer * this.world.states + s];
@@ -174,6 +177,13 @@ Lab.Track = class {
       if (this.pairs[i]++ === 0) this.tried++;
       if (this.lastWay) this.lastWay[i] = this.successors[this.counted];
     }
+  }
+
+  /* How often a pair was tried before a time, which is at most that of the last `count`. */
+  triedBefore(s, a, time) {
+    let n = this.pairs[s * this.world.actions + a];
+    for (let t = time; t < this.counted; t++) if (this.states[t] === s && this.actions[t] === a) n--;
+    return n;
   }
 
   /* Outcomes of a pair before a time: successor -> [count, sum of rewards, sum of squares]. */
