@@ -82,3 +82,22 @@ def checked(track: Track, sentence: str, t: int) -> str:
         assert counted[1] == times
     assert ("tries something new" in sentence) is (times == "never")
     return "same" if tail else "in force"
+
+
+def test_what_was_seen_is_of_now_where_nothing_is_believed(browser: Browser, tmp_path: Path) -> None:
+    """An agent without a posterior: the outcomes of an action are those of all steps so far, not of a recorded one."""
+    path, t = tmp_path / "page.html", 107
+    (track,) = export(path, make_env("deepsea:4"), [make_agent("q_learning")], steps=5000, seed=0, speed=None)
+    assert t not in [frame.time for frame in track.frames]
+    opened(browser, (path, [track]))
+    scrub(browser, t)
+    state, sim = int(np.bincount(track.simulator.states[:t]).argmax()), track.simulator
+    pick(browser, str(state))
+    action = int(
+        browser.run("[...document.querySelector('#panel-body tbody').rows].findIndex((r) => r.ariaSelected === 'true')")
+    )
+    assert "led so far; q_learning keeps no posterior of it." in text(browser, "panel-body")
+    seen = browser.run(
+        "[...document.querySelectorAll('#panel-body tbody')[1].rows].map((r) => Number(r.cells[1].textContent))"
+    )
+    assert sum(seen) == ((sim.states[:t] == state) & (sim.actions[:t] == action)).sum()

@@ -53,14 +53,14 @@ Lab.actionTable = (track, s, t, picked, pick) => {
 };
 
 Lab.outcomeTable = (track, s, a, t) => {
-  const { world } = track, post = track.posterior(s, a, track.frameAt(t)), n = Lab.number;
+  const { world } = track, post = track.posterior(s, a, t), n = Lab.number;
   const rows = [...post.rows].sort((one, two) => two.p - one.p).slice(0, 5).map((o) =>
     Lab.row([world.stateName(o.y), String(o.n), o.sd === null ? n(o.p) : `${n(o.p)} ± ${n(o.sd, 2)}`, n(o.reward)]));
   if (post.known && post.unseen > 0) rows.push(Lab.row([`${post.unseen} never seen, together`, "0", n(post.rest), n(track.frameAt(t).prior[0])]));
   const box = document.createElement("div");
   const when = track.frameAt(t), words = post.known
     ? `Where “${world.actionName(a)}” leads, as believed ${world.session ? "after" : "at the plan of"} step ${when.time}; mean reward believed: `
-    : `Where “${world.actionName(a)}” led so far; ${track.name} keeps no posterior of it.`;
+    : `Where “${world.actionName(a)}” led so far${track.name === Lab.YOU ? "" : `; ${track.name} keeps no posterior of it`}.`;
   const line = Lab.text("p", words, "quiet");
   if (post.known) { const b = Lab.text("b", n(post.reward)); b.id = "believed"; line.append(b); }
   box.append(line);

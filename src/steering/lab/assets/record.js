@@ -197,11 +197,13 @@ Lab.Track = class {
     return found;
   }
 
-  /* Posterior of a pair at a frame: Dirichlet row and Normal-Gamma reward, from the steps before it. */
-  posterior(s, a, frame) {
-    const S = this.world.states, seen = this.outcomes(s, a, frame ? frame.time : 0);
+  /* Posterior of a pair at the frame of a time: Dirichlet row and Normal-Gamma reward, from the steps before the frame
+     (the prior may change at each plan). Without a belief: what was seen before the time. */
+  posterior(s, a, t) {
+    const frame = this.frameAt(t), known = Boolean(frame) && frame.eta !== null;
+    const S = this.world.states, seen = this.outcomes(s, a, known ? frame.time : t);
     const n = [...seen.values()].reduce((sum, o) => sum + o[0], 0);
-    if (!frame || frame.eta === null) return { n, known: false, rows: [...seen].map(([y, o]) => ({ y, n: o[0], p: o[0] / n, sd: null, reward: o[1] / o[0] })), reward: null };
+    if (!known) return { n, known: false, rows: [...seen].map(([y, o]) => ({ y, n: o[0], p: o[0] / n, sd: null, reward: o[1] / o[0] })), reward: null };
     const { eta, prior: [mean, weight] } = frame, total = S * eta + n;
     const row = (y, [k, sum]) => {
       const p = (eta + k) / total;
