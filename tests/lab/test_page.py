@@ -248,7 +248,7 @@ def test_the_page_says_how_agents_decide_and_why_here(browser: Browser, exported
         pairs = np.asarray(one.visits[0, 0])
         seen = f"{(pairs.sum(axis=1) > 0).sum()} of 8 states and tried {(pairs > 0).sum()} of 16 actions"
         assert seen in sentence
-        assert why.startswith("Now in state ")
+        assert why.startswith("At step 60, in state ")
     assert "It follows the guess of the world that it drew at step" in now[1]
     assert "guess of the world" not in now[0]
 

@@ -101,3 +101,31 @@ def test_what_was_seen_is_of_now_where_nothing_is_believed(browser: Browser, tmp
         "[...document.querySelectorAll('#panel-body tbody')[1].rows].map((r) => Number(r.cells[1].textContent))"
     )
     assert sum(seen) == ((sim.states[:t] == state) & (sim.actions[:t] == action)).sum()
+
+
+SAID = """new Promise((done) => { const said = [], look = () => {
+  const match = /^At step (\\d+), in state (\\d+):/.exec(document.querySelector(".now").textContent);
+  const one = [...match.slice(1).map(Number), Number(document.getElementById("now").textContent)];
+  said.push(one);
+  if (one[2] < %d) requestAnimationFrame(look); else done(said);
+}; look(); })"""
+"""Step and state of the sentence, and step of the picture, in every frame while the page plays up to a step."""
+
+
+def test_a_sentence_says_of_which_step_it_is(browser: Browser, record: Record) -> None:
+    """While the page plays, the sentence may be of an earlier step and says so; slowly, it is of the present one."""
+    states = opened(browser, record)[0].simulator.states
+    for speed, since, until in ((60, 40, 150), (2, 150, 153)):
+        scrub(browser, since)
+        set_speed(browser, speed)
+        browser.press(" ")
+        said = browser.run(SAID % until)
+        pause(browser)
+        assert len({step for step, _, _ in said}) >= 2
+        assert all(states[step] == state and step <= now for step, state, now in said)
+    assert all(step == now for step, _, now in said)
+
+
+def set_speed(browser: Browser, speed: float) -> None:
+    slider = "document.getElementById('speed')"
+    browser.run(f"{slider}.value = {25 * np.log10(speed)}; {slider}.dispatchEvent(new Event('input'))")

@@ -41,10 +41,10 @@ Lab.describe = (words, track, here, t) => {
   box.textContent = track.error ? `stopped: ${track.error}` : `${text} ${seen}${late}`;
 };
 
-/* Why an agent does what it does where it is now. */
+/* Why an agent does what it does where it is, with the step: while the picture moves on, the sentence may stay. */
 Lab.now = (track, here) => {
   const s = track.stateAt(here), name = track.world.stateName(s);
-  return here >= track.world.steps ? "The run is over." : `Now in ${/^state /.test(name) ? name : `“${name}”`}: ${Lab.why(track, s, here)}`;
+  return here >= track.world.steps ? "The run is over." : `At step ${here}, in ${/^state /.test(name) ? name : `“${name}”`}: ${Lab.why(track, s, here)}`;
 };
 
 /* Some sentences on the chosen action. Everything in them, values, visits and the action itself, is of one plan, which
