@@ -103,6 +103,21 @@ def test_what_was_seen_is_of_now_where_nothing_is_believed(browser: Browser, tmp
     assert sum(seen) == ((sim.states[:t] == state) & (sim.actions[:t] == action)).sum()
 
 
+def test_where_it_stands_it_has_been(browser: Browser, record: Record) -> None:
+    """At every step the states seen are those left and the one it is in; visits are counted when it acts."""
+    steering = opened(browser, record)[0]
+    for t in (0, 1, 2, 12, 5000):
+        scrub(browser, t)
+        been = {*steering.simulator.states[: t + 1].tolist(), *steering.simulator.successors[:t].tolist()}
+        assert f"Has been in {len(been)} of 8 states" in browser.run("document.querySelector('.found').textContent")
+    scrub(browser, 1)
+    for state in sorted({0, int(steering.simulator.states[1]), 7}):
+        pick(browser, str(state))
+        visits = "1 visit so far" if state == 0 else "0 visits so far"
+        here = ", and it is here" if state == steering.simulator.states[1] else ""
+        assert f"{visits}{here}." in text(browser, "panel-body")
+
+
 SAID = """new Promise((done) => { const said = [], look = () => {
   const match = /^At step (\\d+), in state (\\d+):/.exec(document.querySelector(".now").textContent);
   const one = [...match.slice(1).map(Number), Number(document.getElementById("now").textContent)];

@@ -73,9 +73,10 @@ Lab.showPanel = (track, s, a, t, pick) => {
   document.getElementById("panel-title").textContent = track.world.session ? track.world.stateName(s) : `${track.name} in ${track.world.stateName(s)}`;
   document.getElementById("panel-hint").hidden = true;
   track.count(t);
+  const here = !track.world.session && track.stateAt(t) === s; /* a visit counts when the agent acts */
   body.replaceChildren(
     Lab.text("p", track.world.session ? Lab.best(track, s, t) : Lab.sentence(Lab.why(track, s, t)), "why"),
-    Lab.text("p", `${track.visits[s]} visits so far. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
+    Lab.text("p", `${track.visits[s]} ${track.visits[s] === 1 ? "visit" : "visits"} so far${here ? ", and it is here" : ""}. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
     Lab.actionTable(track, s, t, a, pick),
     Lab.outcomeTable(track, s, a, t),
   );

@@ -36,7 +36,8 @@ Lab.describe = (words, track, here, t) => {
   Lab.show(words.querySelector(".regret"), track.regret[here]);
   track.count(here);
   const text = found ? `Got the best reward ★ ${Lab.times(found)}, first in step ${track.firsts[0] + 1}.` : "Has not found the best reward ★ yet.";
-  const seen = `Has been in ${track.places} of ${world.states} states and tried ${track.tried} of ${world.choices} actions there.`;
+  const places = track.places + (track.visits[track.stateAt(here)] ? 0 : 1); /* it is where it stands, too */
+  const seen = `Has been in ${places} of ${world.states} states and tried ${track.tried} of ${world.choices} actions there.`;
   const late = !track.finished && here < t && track.name !== Lab.YOU ? ` It is slow: still at step ${here}.` : "";
   box.textContent = track.error ? `stopped: ${track.error}` : `${text} ${seen}${late}`;
 };
