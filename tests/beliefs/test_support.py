@@ -178,5 +178,5 @@ def test_what_does_not_fit_is_refused_in_one_sentence(monkeypatch) -> None:
 def test_a_draw_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     belief = SparseBelief(20, 2)
     monkeypatch.setattr(support, "MANY", 800)
-    with pytest.warns(SlowWarning, match="splits every row of 20 states .* concentration=learned or a small eta"):
+    with pytest.warns(SlowWarning, match="splits every row of 20 states .* With a small eta most parts"):
         belief.draw_model(np.random.default_rng(0))

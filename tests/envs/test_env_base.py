@@ -38,7 +38,7 @@ def test_values_of_the_paper(text: str, replan_every: int, max_iterations: int) 
     ("changes", "says"),
     [
         ({"discount": 1.0}, "discount is 1; without a horizon it must be below 1"),
-        ({"discount": 1 - 1e-12}, r"discount is 0.999999999999; without a horizon .* at most 1 - 1e-8"),
+        ({"discount": 1 - 1e-12}, r"discount is 0.999999999999; without a horizon .* at most 1 - 1e-6"),
         ({"discount": -0.1}, "discount is -0.1; it must be at least 0"),
         ({"discount": float("nan")}, "discount is nan"),
         ({"discount": "x"}, "discount is 'x'; it must be a number"),
@@ -60,7 +60,7 @@ def test_refuses(changes: dict, says: str) -> None:
 
 def test_extreme_discounts_are_allowed() -> None:
     assert Environment(name="x", mdp=deep_sea(3), discount=0).discount == 0.0
-    assert Environment(name="x", mdp=deep_sea(3), discount=1 - 1e-8).discount == 1 - 1e-8
+    assert Environment(name="x", mdp=deep_sea(3), discount=1 - 1e-6).discount == 1 - 1e-6
     assert Environment(name="x", mdp=deep_sea(3), discount=1, horizon=1).discount == 1.0
 
 

@@ -28,6 +28,7 @@ from steering.mdp import (
     policy_iteration,
     value_iteration,
 )
+from steering.mdp._checks import LARGEST_DISCOUNT
 
 steady = settings(max_examples=200)
 
@@ -316,3 +317,12 @@ def test_an_environment_is_no_mdp() -> None:
         steering.mdp.solve(env, 0.9)  # type: ignore[arg-type]
     with pytest.raises(InvalidOption, match="mdp is of type Environment; give a TabularMDP"):
         policy_iteration(env, 0.9)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("worse", [0.5, 0.8, 0.99])
+def test_the_largest_discount_still_tells_rewards_apart(worse: float) -> None:
+    mdp = TabularMDP(P=[[[1.0], [1.0]]], reward_mean=[[worse, 1.0]])
+    for method in ("pi", "mpi", "vi"):
+        assert steering.mdp.solve(mdp, LARGEST_DISCOUNT, method).policy.tolist() == [1]
+    with pytest.raises(InvalidOption, match="at most 1 - 1e-6"):
+        steering.mdp.solve(mdp, 1 - 1e-7)

@@ -9,8 +9,9 @@ Rows are (offsets, successors, probabilities) of `steering.mdp.sparse`, row s A 
 * *level* (Jacobi): all states at once, then moved to the middle of the bounds, which takes away an error that is
   the same in all states; best where chains mix fast, as in random MDPs.
 
-Both converge to the same values; the depth of the breadth-first search says which suits an MDP. What either leaves
-shrinks by one factor in the end, the slowest mode, so every few sweeps along a policy a jump takes it away.
+Both converge to the same values; the depth of the breadth-first search (`sparse_orders`) says which suits an MDP. What
+either leaves shrinks by one factor in the end, the slowest mode, so every few sweeps along a policy a jump takes it
+away.
 """
 
 from __future__ import annotations
@@ -21,101 +22,11 @@ from steering._compiled._jit import jit
 from steering._compiled.planning import copy_values
 from steering._compiled.value_iteration import geometric_bounds
 
-DEEP = 24
-"""Beyond this number of breadth-first layers ordered sweeps are tried first."""
-
 CYCLE = 8
 """Sweeps along a policy between two extrapolations."""
 
 ENOUGH = 0.1
 """Evaluation of a policy stops when it has brought the change down to this part of what improvement made."""
-
-
-@jit
-def backward_order(rows, top, n_actions):
-    """States breadth first against the transitions, from those with the largest `top`; and the number of layers."""
-    offsets, successors, _ = rows
-    S = top.shape[0]
-    start = np.zeros(S + 1, np.int64)
-    for k in range(successors.shape[0]):
-        start[successors[k] + 1] += 1
-    for s in range(S):
-        start[s + 1] += start[s]
-    place = start[:-1].copy()
-    tails = np.empty(successors.shape[0], np.int32)
-    for s in range(S):
-        for k in range(offsets[s * n_actions], offsets[(s + 1) * n_actions]):
-            y = successors[k]
-            tails[place[y]] = s
-            place[y] += 1
-    return _breadth_first(start, tails, top)
-
-
-@jit
-def forward_order(rows, weight):
-    """States breadth first along the transitions of a chain (one row a state), from those with the largest weight."""
-    return _breadth_first(rows[0], rows[1], weight)
-
-
-@jit
-def _breadth_first(start, heads, top):
-    S = top.shape[0]
-    best = top.max()
-    order = np.empty(S, np.int32)
-    seen = np.zeros(S, np.bool_)
-    found = 0
-    for s in range(S):
-        if top[s] == best:
-            order[found] = s
-            seen[s] = True
-            found += 1
-    depth = 1
-    layer = found
-    unseen = 0
-    i = 0
-    while i < S:
-        if i == found:  # the rest cannot be reached: begin again anywhere
-            while seen[unseen]:
-                unseen += 1
-            order[found] = unseen
-            seen[unseen] = True
-            found += 1
-            layer = found
-        if i == layer:
-            depth += 1
-            layer = found
-        y = order[i]
-        i += 1
-        for k in range(start[y], start[y + 1]):
-            s = heads[k]
-            if not seen[s]:
-                seen[s] = True
-                order[found] = s
-                found += 1
-    return order, depth
-
-
-@jit
-def renumbered(rows, order, n_actions):
-    """Rows of the same MDP with its states numbered in an order; entries of a row stay in theirs."""
-    offsets, successors, p = rows
-    S, A = order.shape[0], n_actions
-    rank = np.empty(S, np.int32)
-    for i in range(S):
-        rank[order[i]] = i
-    start = np.empty(S * A + 1, np.int64)
-    heads = np.empty(successors.shape[0], np.int32)
-    weights = np.empty(p.shape[0])
-    n = 0
-    for i in range(S):
-        for row in range(order[i] * A, (order[i] + 1) * A):
-            start[i * A + row - order[i] * A] = n
-            for k in range(offsets[row], offsets[row + 1]):
-                heads[n] = rank[successors[k]]
-                weights[n] = p[k]
-                n += 1
-    start[S * A] = n
-    return start, heads, weights
 
 
 @jit
@@ -225,17 +136,58 @@ def ordered_evaluation(chain, x):
 
 
 @jit
-def level_evaluation(rows, r, discount, V, out, policy):
-    """One level sweep along a policy; returns the extremes of out - V."""
+def empty_chain(rows, n_states, n_actions):
+    """Room for the chain of any policy, x = c + M x: (start, end, columns, values, c), by longest rows."""
+    offsets = rows[0]
+    start = np.empty(n_states, np.int64)
+    n = 0
+    for s in range(n_states):
+        start[s] = n
+        longest = 0
+        for row in range(s * n_actions, (s + 1) * n_actions):
+            longest = max(longest, offsets[row + 1] - offsets[row])
+        n += longest
+    return start, np.empty(n_states, np.int64), np.empty(n, np.int32), np.empty(n), np.empty(n_states)
+
+
+@jit
+def packing_evaluation(rows, r, discount, V, out, policy, chain):
+    """One level sweep along a policy, whose rows are copied into the chain; returns the extremes of out - V.
+
+    The next sweeps read them there, from one end to the other: half the time or less where the MDP is large.
+    """
     offsets, successors, p = rows
+    start, end, columns, values, c = chain
     S, A = r.shape
     low, high = np.inf, -np.inf
     for s in range(S):
         row = s * A + policy[s]
         expected = 0.0
+        n = start[s]
         for k in range(offsets[row], offsets[row + 1]):
+            columns[n] = successors[k]
+            values[n] = p[k]
+            n += 1
             expected += p[k] * V[successors[k]]
-        q = r[s, policy[s]] + discount * expected
+        end[s] = n
+        c[s] = r[s, policy[s]]
+        q = c[s] + discount * expected
+        low = min(low, q - V[s])
+        high = max(high, q - V[s])
+        out[s] = q
+    return low, high
+
+
+@jit
+def level_evaluation(chain, discount, V, out):
+    """One level sweep along the policy of a chain; returns the extremes of out - V."""
+    start, end, columns, values, c = chain
+    low, high = np.inf, -np.inf
+    for s in range(V.shape[0]):
+        expected = 0.0
+        for k in range(start[s], end[s]):
+            expected += values[k] * V[columns[k]]
+        q = c[s] + discount * expected
         low = min(low, q - V[s])
         high = max(high, q - V[s])
         out[s] = q
@@ -266,6 +218,7 @@ def modified_policy_iteration(
     W = np.empty(S)
     Q = np.empty((S, A))
     scratch = np.empty((2, S if sweeps >= CYCLE else 0))
+    chain = empty_chain(rows, 0 if deep or sweeps == 0 else S, A)  # of level sweeps
     policy = np.zeros(S, dtype=np.int64)
     rank = np.empty(S, dtype=np.int32)
     for i in range(S):
@@ -308,7 +261,7 @@ def modified_policy_iteration(
         if deep and sweeps > 0:
             _ordered_evaluations(rows, r, discount, V, W, order, rank, policy, sweeps, extrapolate, scratch)
         else:
-            _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scratch)
+            _level_evaluations(rows, r, discount, V, W, policy, chain, sweeps, extrapolate, scratch)
 
 
 @jit
@@ -334,7 +287,7 @@ def _ordered_evaluations(rows, r, discount, V, x, order, rank, policy, sweeps, e
 
 
 @jit
-def _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scratch):
+def _level_evaluations(rows, r, discount, V, W, policy, chain, sweeps, extrapolate, scratch):
     """Level sweeps along a policy, as `_ordered_evaluations`."""
     first = 0.0
     for made in range(sweeps):
@@ -342,7 +295,10 @@ def _level_evaluations(rows, r, discount, V, W, policy, sweeps, extrapolate, scr
         keep = extrapolate and place >= 0
         if keep:
             copy_values(V, scratch[place])
-        low, high = level_evaluation(rows, r, discount, V, W, policy)
+        if made == 0:
+            low, high = packing_evaluation(rows, r, discount, V, W, policy, chain)
+        else:
+            low, high = level_evaluation(chain, discount, V, W)
         shift = 0.5 * (low + high) * discount / (1.0 - discount)
         for s in range(V.shape[0]):
             V[s] = W[s] + shift

@@ -183,8 +183,8 @@ class SparseBelief(Belief):
         if self.eta >= sparse_draws.LARGE and places >= MANY:
             warnings.warn(
                 f"a posterior draw with a concentration of {self.eta:g} splits every row of {S} states among all: "
-                f"{places / 1e6:.0f} million parts, about {2e-8 * places:.0f} s for a plan; with concentration=learned "
-                "or a small eta most are never drawn.",
+                f"{places / 1e6:.0f} million parts, {2e-8 * places:.0f} s or more for the draw alone. With a small eta "
+                "most parts are never drawn, and with concentration=learned so once the data say that rows are sparse.",
                 SlowWarning,
                 stacklevel=2,
             )

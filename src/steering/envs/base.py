@@ -51,7 +51,7 @@ class Environment:
     mdp
         The exact (or estimated) MDP; None for a Gymnasium environment that can only be stepped.
     discount
-        gamma, in [0, 1 - 1e-8] when continuing (default 0.9) and in [0, 1] when episodic (default 1).
+        gamma, in [0, 1 - 1e-6] when continuing (default 0.9) and in [0, 1] when episodic (default 1).
     horizon
         Steps of an episode; None is the continuing setting.
     replan_every
@@ -211,7 +211,7 @@ def _checked_discount(discount: float | None, horizon: int | None) -> float:
     value = _checks.number("discount", discount, least=0.0)
     if horizon is None and value > LARGEST_DISCOUNT:  # the planners would refuse it, but only in the run
         raise InvalidOption(
-            f"discount is {value:.16g}; without a horizon it must be below 1 (at least 0, at most 1 - 1e-8)."
+            f"discount is {value:.16g}; without a horizon it must be below 1 (at least 0, at most 1 - 1e-6)."
         )
     if value > 1:
         raise InvalidOption(f"discount is {value:g}; it must be from 0 to 1.")

@@ -14,8 +14,10 @@ from steering.mdp import _arrays
 from steering.mdp._arrays import ROW_SUM_TOLERANCE
 from steering.mdp.tabular import TabularMDP
 
-LARGEST_DISCOUNT = 1.0 - 1e-8
-"""Beyond this the rows of P, which sum to 1 only within 1e-9, do not define a discounted problem any more."""
+LARGEST_DISCOUNT = 1.0 - 1e-6
+"""Beyond this the values, of the size of r / (1 - discount), have too few digits to compare actions by: what two
+of them may differ by and still count as equal is then no longer small against one step's reward (0.004 of it here, all
+of it two powers of ten further on)."""
 
 
 def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
@@ -26,7 +28,7 @@ def checked_discount(discount: float, *, finite_horizon: bool = False) -> float:
             raise InvalidOption(f"discount is {value:g}; over a finite horizon it must be from 0 to 1.")
     elif not 0.0 <= value <= LARGEST_DISCOUNT:
         raise InvalidOption(
-            f"discount is {value:.12g}; it must be at least 0 and less than 1 (at most 1 - 1e-8); "
+            f"discount is {value:.12g}; it must be at least 0 and less than 1 (at most 1 - 1e-6); "
             "without discounting use average_reward, expected_total_reward or a finite horizon."
         )
     return value

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from steering import _memory
-from steering._compiled import sparse_chains, sparse_planning
+from steering._compiled import sparse_chains, sparse_orders
 from steering._types import Floats, Ints
 from steering.errors import NotAvailable
 from steering.mdp.tabular import DENSE_PLANNING, TabularMDP
@@ -42,8 +42,10 @@ def longest_row(mdp: TabularMDP) -> int:
 def order_of(mdp: TabularMDP, r: Floats) -> tuple[Any, bool]:
     """Order of states for ordered sweeps, and whether they suit the MDP better than level ones."""
     top = np.where(mdp.allowed, r, -np.inf).max(axis=1)
-    order, depth = sparse_planning.backward_order(rows_of(mdp), top, mdp.n_actions)
-    return order, bool(depth > sparse_planning.DEEP)
+    if sparse_orders.shallow(rows_of(mdp), top, mdp.n_actions):
+        return np.arange(mdp.n_states, dtype=np.int32), False
+    order, depth = sparse_orders.backward_order(rows_of(mdp), top, mdp.n_actions)
+    return order, bool(depth > sparse_orders.DEEP)
 
 
 def chain_matrix(mdp: TabularMDP, policy: Floats | Ints) -> Any:
@@ -71,7 +73,7 @@ def solve(P: Any, c: Floats, discount: float, *, weight: Floats | None = None, g
     """
     rows = chain_rows(P)
     transposed = chain_rows(sparse.csr_array(P).T)
-    order, _ = sparse_planning.forward_order(transposed, np.abs(c) if weight is None else weight)
+    order, _ = sparse_orders.forward_order(transposed, np.abs(c) if weight is None else weight)
     x = np.array(c if guess is None else guess, dtype=np.float64)
     if sparse_chains.solve_by_sweeps(rows, np.ascontiguousarray(c), discount, x, order, MAX_SWEEPS):
         return x
@@ -97,7 +99,7 @@ def stationary(P: Any) -> Floats:
     transposed = chain_rows(sparse.csr_array(P).T)
     weight = np.zeros(n)
     weight[0] = 1.0
-    order, _ = sparse_planning.forward_order(chain_rows(P), weight)
+    order, _ = sparse_orders.forward_order(chain_rows(P), weight)
     x = np.full(n, 1.0 / n)
     if sparse_chains.stationary_by_sweeps(transposed, x, order, MAX_SWEEPS):
         return x

@@ -7,7 +7,7 @@ All of them look at the states that can be reached from the start only.
 along shortest paths of the graph; every policy met is proper, so all systems are regular and it ends with the optimum.
 
 **Span.** :math:`\max h^* - \min h^*` of the bias of an optimal policy for the long-run average: the policy that is
-optimal for a discount of 1 - 1e-7, improved until the optimality equations :math:`g = \max_a P g` and, over the actions
+optimal for a discount of 1 - 1e-6, improved until the optimality equations :math:`g = \max_a P g` and, over the actions
 that keep g, :math:`g + h = \max_a (r + P h)` hold (Howard's policy iteration for multichain problems). It is at most D
 times the range of rewards (Bartlett and Tewari 2009).
 
@@ -44,7 +44,7 @@ from steering.mdp.long_run import bias, gain
 from steering.mdp.planning import policy_iteration
 from steering.mdp.tabular import SMALL_ENTRIES, TabularMDP
 
-NEARLY_ONE = 1.0 - 1e-7
+NEARLY_ONE = 1.0 - 1e-6
 MAX_DEPTH = 100_000
 MAX_IMPROVEMENTS = 1000
 """Of a policy that is nearly optimal when it starts: a handful is normal."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from steering._compiled import planning as kernels
+from steering._compiled import sparse_blocks as blocks
+from steering._compiled import sparse_orders
 from steering._compiled import sparse_planning as sweeping
 from steering._types import Floats, Ints
 from steering.mdp import _rows
@@ -20,7 +22,13 @@ from steering.mdp.tabular import TabularMDP
 Found = tuple[Ints, Floats, Floats, int, bool]
 
 FAR = 2**14
-"""States beyond which an MDP is renumbered for ordered sweeps, so that they read memory from one end to the other."""
+"""States beyond which an MDP for ordered sweeps is renumbered, so that they read memory in order, by blocks."""
+
+BLOCK = 1024
+"""States of a block at least."""
+
+MOST_BLOCKS = 2048
+"""Blocks at most, because the work to choose among them may grow with their square."""
 
 START_TOLERANCE = 1e-6
 """Relative accuracy of the values whose policy is the first one of policy iteration."""
@@ -40,31 +48,21 @@ def modified_policy_iteration(
     """Policy, V, Q, iterations, bound and the bound that was to be reached."""
     order, deep = _rows.order_of(mdp, r)
     first = np.zeros(mdp.n_states) if V is None else np.array(V)
-    rows, mask, given = _rows.rows_of(mdp), mdp.mask, order
-    moved = deep and mdp.n_states > FAR
-    if moved:
-        rows, mask, r, first = sweeping.renumbered(rows, order, mdp.n_actions), mask[order], r[order], first[order]
-        order = np.arange(mdp.n_states, dtype=np.int32)
-    V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
-        rows,
-        r,
-        mask,
-        gamma,
-        first,
-        order,
-        deep,
-        epsilon,
-        relative,
-        sweeps,
-        cap,
-        ROW_SUM_TOLERANCE,
-        _rows.longest_row(mdp),
-    )
-    assert V is not None
-    if moved:
-        back = np.empty_like(given)
-        back[given] = order
+    rows, mask, longest = _rows.rows_of(mdp), mdp.mask, _rows.longest_row(mdp)
+    if deep and mdp.n_states > FAR:
+        rows, r, mask, first = sparse_orders.renumbered(rows, order, mdp.n_actions), r[order], mask[order], first[order]
+        size = max(BLOCK, -(-mdp.n_states // MOST_BLOCKS))
+        V, Q, policy, iterations, bound = blocks.blocked_policy_iteration(
+            rows, r, mask, gamma, first, size, epsilon, relative, sweeps, cap, ROW_SUM_TOLERANCE, longest
+        )
+        back = np.empty_like(order)
+        back[order] = np.arange(mdp.n_states, dtype=order.dtype)
         V, Q, policy = V[back], Q[back], policy[back]
+    else:
+        V, Q, policy, iterations, bound = sweeping.modified_policy_iteration(
+            rows, r, mask, gamma, first, order, deep, epsilon, relative, sweeps, cap, ROW_SUM_TOLERANCE, longest
+        )
+    assert V is not None
     return policy, V, Q, int(iterations), float(bound), max(epsilon, relative * float(np.abs(V).max()))
 
 
