@@ -248,7 +248,7 @@ def test_the_page_says_how_agents_decide_and_why_here(browser: Browser, exported
         pairs = np.asarray(one.visits[0, 0])
         seen = f"{(pairs.sum(axis=1) > 0).sum()} of 8 states and tried {(pairs > 0).sum()} of 16 actions"
         assert seen in sentence
-        assert why.startswith("Now in state ")
+        assert why.startswith("At step 60, in state ")
     assert "It follows the guess of the world that it drew at step" in now[1]
     assert "guess of the world" not in now[0]
 
@@ -316,17 +316,40 @@ def test_the_command_line_exports(tmp_path: Path, capsys: pytest.CaptureFixture[
         (("--port", "70000"), "--port 70000"),
         (("--agent", "psrl", "--agent", "psrl"), "twice"),
         (("--steps", "0"), "steps"),
-        (("--export", "/nowhere/at/all/page.html", "--steps", "20"), "/nowhere/at/all/page.html"),
     ],
 )
 def test_the_command_line_refuses_in_a_sentence(
     capsys: pytest.CaptureFixture[str], given: tuple[str, ...], sentence: str
 ) -> None:
     done = call(capsys, "lab", "deepsea:6", "--no-browser", *given)
-    assert done.code in (1, 2)
+    assert done.code == 2
     assert sentence in done.err
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("nowhere/page.html", "No such file or directory"),
+        ("", "is a directory"),
+        ("file/page.html", "Not a directory"),
+        ("link", "is a link"),
+    ],
+)
+def test_a_place_for_no_page_is_refused_before_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, sentence: str
+) -> None:
+    monkeypatch.setattr(Track, "run", lambda track: pytest.fail("the run was made"))
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    done = call(capsys, "lab", "deepsea:6", "--steps", "20", "--export", str(tmp_path / place))
+    assert done.code == 2
+    assert sentence in done.err
+    assert done.err.startswith(f"error: --export {tmp_path / place} ")
+    assert done.err.count("\n") == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "link"]
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_a_missing_extra_names_its_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import webbrowser
 from collections.abc import Callable
 from functools import partial
@@ -77,6 +78,8 @@ def lab(
     import_modules(imports)
     if speed is not None and not 0.1 <= speed <= 1e6:
         raise InvalidOption(f"--speed is {speed:g}; it must be between 0.1 and 1,000,000 steps a second.")
+    if export is not None:
+        _refuse_place(export)
     begin: Callable[[], Lab | SessionLab]
     if is_session(env):
         if agent or steps is not None or seed is not None:
@@ -103,6 +106,21 @@ def lab(
             webbrowser.open(address)
     with stopping.saying("the lab is closed."):
         serve(begin(), made, speed)
+
+
+def _refuse_place(path: Path) -> None:
+    """See that the page can be written, before the run is made."""
+    try:
+        # The page takes the place of what has its name: of a link too, and /dev/stdout is one.
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            what = "is a directory" if path.is_dir() else "is a link or a device"
+            raise InvalidOption(f"--export {path} {what}; give the name of a file, e.g. {path.name or 'lab'}.html.")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InvalidOption(
+            f"--export {path} cannot be written ({error.strerror or error}); give a file in a directory of your own."
+        ) from None
 
 
 def _export(path: Path, setup: object, speed: float | None) -> None:

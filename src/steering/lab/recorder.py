@@ -24,6 +24,7 @@ from steering.beliefs import Belief, ModelBelief, SparseBelief
 from steering.envs import Environment
 from steering.errors import NotAvailable
 from steering.lab.packing import rounded, small_unsigned
+from steering.lab.schedule import Schedule, best_paid
 from steering.mdp.simulator import Simulator
 from steering.runs.loop import simulate
 from steering.runs.oracle import world_of
@@ -72,7 +73,8 @@ class Track:
         self.done = 0
         self.error: str | None = None
         self.finished = False
-        self._wanted = frames_of(agent, mdp.n_states, mdp.n_actions)
+        best = best_paid(mdp.rewards, mdp.allowed)
+        self._schedule = Schedule(steps, frames_of(agent, mdp.n_states, mdp.n_actions), best)
         self._rng = stream(seed, "reporting")
         self._information = SteinInformation(InformationChoice("barker", KERNEL, "mean", "exact", 1))
         self._stop = threading.Event()
@@ -99,9 +101,7 @@ class Track:
         """Keep the policy and, at times, the belief of a plan made at time `now`."""
         if self._stop.is_set():
             raise Stopped
-        # More frames at the beginning, where more is learned.
-        due = now >= self.steps * (len(self.frames) / self._wanted) ** 1.5
-        frame = self._frame(agent, now) if due and len(self.frames) < self._wanted else None
+        frame = self._frame(agent, now) if self._schedule.due(now, self.simulator) else None
         with self._lock:
             self.done = now
             self.plans.append(now)
@@ -160,7 +160,7 @@ class Track:
 
 
 def frames_of(agent: Agent, n_states: int, n_actions: int) -> int:
-    """How many beliefs of an agent are kept."""
+    """How many beliefs of an agent are kept at most."""
     pairs = n_states * n_actions
     most = min(MOST_FRAMES, PAIR_FRAMES // pairs)
     if isinstance(agent, ModelBasedAgent):

@@ -2,7 +2,7 @@
 /* Playing: time, controls, and the server where there is one. */
 (() => {
   const $ = (id) => document.getElementById(id);
-  const YOU = Lab.YOU, PATIENCE = 2000;
+  const YOU = Lab.YOU, PATIENCE = 2000, SLOW = 2.5;
   let world, tracks, maps, run = 0, timer = 0, failed = 0, t = 0, playing = false, speed = 20, last = 0, owed = 0, dirty = true;
   let picked = null, pickedAsk = null, playsYou = false, spokeAt = 0, ownSpeed = false;
   const chart = new Lab.Chart();
@@ -77,7 +77,7 @@
       Lab.describe(map.words, tracks[i], here, t);
     });
     const now = performance.now();
-    if (!playing || now - spokeAt > 900) { /* nobody reads twenty sentences a second */
+    if (!playing || speed <= SLOW || now - spokeAt > 900) { /* nobody reads twenty sentences a second */
       spokeAt = now;
       maps.forEach((map, i) => { if (map.why) map.why.textContent = Lab.now(tracks[i], Math.min(t, tracks[i].done)); });
     }

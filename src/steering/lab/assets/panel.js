@@ -48,19 +48,19 @@ Lab.actionTable = (track, s, t, picked, pick) => {
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(a); });
     return made;
   });
-  const heads = ["action", "tried", "worth ± spread", world.session ? "Stein information" : "information"];
+  const heads = ["action", "tried so far", "worth ± spread", world.session ? "Stein information" : "information"];
   return Lab.table(world.session ? heads : [...heads, "true reward"], rows);
 };
 
 Lab.outcomeTable = (track, s, a, t) => {
-  const { world } = track, post = track.posterior(s, a, track.frameAt(t)), n = Lab.number;
+  const { world } = track, post = track.posterior(s, a, t), n = Lab.number;
   const rows = [...post.rows].sort((one, two) => two.p - one.p).slice(0, 5).map((o) =>
     Lab.row([world.stateName(o.y), String(o.n), o.sd === null ? n(o.p) : `${n(o.p)} ± ${n(o.sd, 2)}`, n(o.reward)]));
   if (post.known && post.unseen > 0) rows.push(Lab.row([`${post.unseen} never seen, together`, "0", n(post.rest), n(track.frameAt(t).prior[0])]));
   const box = document.createElement("div");
   const when = track.frameAt(t), words = post.known
     ? `Where “${world.actionName(a)}” leads, as believed ${world.session ? "after" : "at the plan of"} step ${when.time}; mean reward believed: `
-    : `Where “${world.actionName(a)}” led so far; ${track.name} keeps no posterior of it.`;
+    : `Where “${world.actionName(a)}” led so far${track.name === Lab.YOU ? "" : `; ${track.name} keeps no posterior of it`}.`;
   const line = Lab.text("p", words, "quiet");
   if (post.known) { const b = Lab.text("b", n(post.reward)); b.id = "believed"; line.append(b); }
   box.append(line);
@@ -73,9 +73,10 @@ Lab.showPanel = (track, s, a, t, pick) => {
   document.getElementById("panel-title").textContent = track.world.session ? track.world.stateName(s) : `${track.name} in ${track.world.stateName(s)}`;
   document.getElementById("panel-hint").hidden = true;
   track.count(t);
+  const here = !track.world.session && track.stateAt(t) === s; /* a visit counts when the agent acts */
   body.replaceChildren(
     Lab.text("p", track.world.session ? Lab.best(track, s, t) : Lab.sentence(Lab.why(track, s, t)), "why"),
-    Lab.text("p", `${track.visits[s]} visits so far. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
+    Lab.text("p", `${track.visits[s]} ${track.visits[s] === 1 ? "visit" : "visits"} so far${here ? ", and it is here" : ""}. ${track.world.horizon ? "Values are those of the first step of an episode." : ""}`, "quiet"),
     Lab.actionTable(track, s, t, a, pick),
     Lab.outcomeTable(track, s, a, t),
   );

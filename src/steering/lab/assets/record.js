@@ -155,9 +155,12 @@ Lab.Track = class {
 
   frameAt(t) { return this.frames[Lab.lastAt(this.frameTimes, t)] ?? null; }
 
-  /* Action of the plan in force in a state, or null for agents without a table. */
-  policyAt(t, s) {
-    const found = this.policies[Lab.lastAt(this.policyTimes, t)];
+  /* When the plan in force at a time was made. */
+  planAt(t) { return this.plans[Lab.lastAt(this.plans, t)] ?? 0; }
+
+  /* Action at a time in a state by the plan in force, or by an earlier one; null for agents without a table. */
+  policyAt(t, s, plan = t) {
+    const found = this.policies[Lab.lastAt(this.policyTimes, plan)];
     if (!found) return null;
     const layer = found.layers > 1 ? t % found.layers : 0;
     return found.table[layer * this.world.states + s];
@@ -176,6 +179,13 @@ Lab.Track = class {
     }
   }
 
+  /* How often a pair was tried before a time, which is at most that of the last `count`. */
+  triedBefore(s, a, time) {
+    let n = this.pairs[s * this.world.actions + a];
+    for (let t = time; t < this.counted; t++) if (this.states[t] === s && this.actions[t] === a) n--;
+    return n;
+  }
+
   /* Outcomes of a pair before a time: successor -> [count, sum of rewards, sum of squares]. */
   outcomes(s, a, before) {
     const found = new Map();
@@ -187,11 +197,13 @@ Lab.Track = class {
     return found;
   }
 
-  /* Posterior of a pair at a frame: Dirichlet row and Normal-Gamma reward, from the steps before it. */
-  posterior(s, a, frame) {
-    const S = this.world.states, seen = this.outcomes(s, a, frame ? frame.time : 0);
+  /* Posterior of a pair at the frame of a time: Dirichlet row and Normal-Gamma reward, from the steps before the frame
+     (the prior may change at each plan). Without a belief: what was seen before the time. */
+  posterior(s, a, t) {
+    const frame = this.frameAt(t), known = Boolean(frame) && frame.eta !== null;
+    const S = this.world.states, seen = this.outcomes(s, a, known ? frame.time : t);
     const n = [...seen.values()].reduce((sum, o) => sum + o[0], 0);
-    if (!frame || frame.eta === null) return { n, known: false, rows: [...seen].map(([y, o]) => ({ y, n: o[0], p: o[0] / n, sd: null, reward: o[1] / o[0] })), reward: null };
+    if (!known) return { n, known: false, rows: [...seen].map(([y, o]) => ({ y, n: o[0], p: o[0] / n, sd: null, reward: o[1] / o[0] })), reward: null };
     const { eta, prior: [mean, weight] } = frame, total = S * eta + n;
     const row = (y, [k, sum]) => {
       const p = (eta + k) / total;
