@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steering
+from steering._compiled import excursions as compiled
 from steering.agents.excursions import HOPE, UNKNOWN, Excursions
 from steering.mdp import TabularMDP
 
@@ -47,6 +48,17 @@ def test_steps_set_aside_follow_the_definition_however_they_are_batched(S: int, 
     assert (many._state == one._state).all()
     # Never more than c sqrt(t) beyond the first of a small world, whose steps follow each other at once.
     assert len(expected) <= max(rate * math.sqrt(200) + S + 1, 2 * (S + 1))
+
+
+def test_losses_are_in_units_of_what_something_new_may_be_worth() -> None:
+    """Pairs that pay 1, 0 and -100: the unit is 0.6 (1 - mean), not the larger deviation of the three."""
+    excursions = Excursions(np.ones((10, 2), bool), 1.0)  # begins after 121 steps, lasts 11
+    s = np.array([0] * 119 + [1, 2, 0])
+    r = np.array([1.0] * 119 + [0.0, -100.0, 1.0])
+    excursions.learn((s, np.zeros(122, np.int64), r, np.zeros(122, np.int64)))
+    means = np.array([1.0, 0.0, -100.0])
+    assert excursions._state[compiled.UNIT] == pytest.approx(0.6 * (1.0 - means.mean()))
+    assert means.std() > 0.6 * (1.0 - means.mean())
 
 
 def test_an_excursion_that_loses_too_much_ends() -> None:

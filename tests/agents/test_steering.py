@@ -114,7 +114,15 @@ def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: in
     seen = np.sqrt(np.where(b.counts > 0, variance, 0).sum(axis=-1))
     unseen = np.where(b.counts == 0, P, 0).sum(axis=-1)
     z = twin.planning_rng.standard_normal(seen.shape)
-    r = (P * b.mu).sum(axis=-1) + 0.5 * unseen * b.promise + 0.75 * seen * z
+    tried = b.totals > 0
+    paid = np.where(tried, (b.counts * b.mu).sum(axis=-1) / np.maximum(b.totals, 1), b.prior[0])
+    steps = b.totals.sum()
+    # The factor of pairs never tried moves in steps of 1.1.
+    grown = 1.1 ** np.round(np.log(np.sqrt(1 + steps / env.mask.sum())) / np.log(1.1))
+    worth = np.where(tried, b.row_promise, grown * b.promise)
+    assert grown > 1
+    assert (unseen[tried] > 0).any()
+    r = np.where(b.counts > 0, P * b.mu, 0).sum(axis=-1) + unseen * paid + 0.5 * unseen * worth + 0.75 * seen * z
     assert agent.discount == pytest.approx(discount)
 
     def bonus(V: np.ndarray) -> np.ndarray:
@@ -193,7 +201,7 @@ def test_presets_are_what_they_say() -> None:
     assert (before.replan, before.reward_scale, before.info_weight) == ("every", "learned", 0.3)
     for plain in (paper, sound, before):
         assert (plain.replan, plain.value_weight, plain.far, plain.excursions) == ("every", 0.0, 0.0, 0.0)
-        assert plain.unseen == "independent"
+        assert (plain.unseen, plain.persistence) == ("independent", 0.0)
     assert default == make_agent("steering:preset=default").options
 
 

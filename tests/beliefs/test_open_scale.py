@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steering._compiled.reward_scale import within_row
 from steering.beliefs import ModelBelief, SparseBelief
 from steering.errors import InvalidOption
 
@@ -47,10 +48,13 @@ def test_dense_and_sparse_agree(seed: int, scale: float) -> None:
         belief.data_model()
     np.testing.assert_allclose(dense.prior, sparse.prior, rtol=1e-12)
     assert dense.promise == pytest.approx(sparse.promise, rel=1e-12)
+    assert dense.row_promise == pytest.approx(sparse.row_promise, rel=1e-12)
+    np.testing.assert_allclose(dense.data_model()[1], sparse.data_model()[1], rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_allclose(dense.unseen_mass(), sparse.unseen_mass(), rtol=1e-12, atol=1e-15)
     V = np.random.default_rng(seed).normal(size=5)
     np.testing.assert_allclose(dense.value_spread(V, 0.9), sparse.value_spread(V, 0.9), rtol=1e-9)
     assert sparse.to_dense().promise == sparse.promise
+    assert sparse.to_dense().row_promise == sparse.row_promise
 
 
 def test_the_spread_never_falls_and_the_promise_follows_the_best_reward() -> None:
@@ -67,6 +71,59 @@ def test_the_spread_never_falls_and_the_promise_follows_the_best_reward() -> Non
         belief.observe(0, 1, 50.0, 0)
     belief.refresh()
     assert belief.promise > 10 * sigma
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rewards_within_rows_are_looked_for_where_they_differ(form) -> None:
+    """Forty rows of two outcomes: if both pay alike the row promises little, if they are 2 apart about that spread."""
+
+    def promised(gap: float) -> tuple[float, float]:
+        belief = form(20, 2, reward_scale="open")
+        rng = np.random.default_rng(1)
+        for _ in range(10):
+            for s in range(20):
+                for a in range(2):
+                    y = int(rng.integers(2))
+                    # What pairs pay differs widely; what the outcomes of a pair pay differs by the gap.
+                    belief.observe(s, a, 5.0 * np.sin(s + 3 * a) + gap * y + 0.01 * rng.normal(), (s + y) % 20)
+        belief.refresh()
+        return belief.row_promise, belief.promise
+
+    alike, whole = promised(0.0)
+    assert alike < 0.15 * whole  # 4 / 44 of the promise is left, whatever the data say
+    apart, whole = promised(2.0)
+    # Two values 2 apart, half of the visits each: n (1 - 1/2) reach, n visits 1 from the middle: tau^2 = 2.
+    assert apart == pytest.approx(np.sqrt(2.0) * 40 / 44 + whole * 4 / 44, rel=0.1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_outcome_never_seen_is_expected_to_pay_what_its_row_paid(form) -> None:
+    belief = form(4, 1, eta=0.2, reward_scale="open")
+    for _ in range(6):
+        belief.observe(0, 0, 3.0, 1)
+        belief.observe(0, 0, 5.0, 2)
+    belief.refresh()
+    _, r = belief.data_model()
+    assert r[0, 0] == pytest.approx(4.0, abs=0.05)  # with the common mean in its place: about 3.8
+    assert r[1, 0] == pytest.approx(belief.prior[0])
+
+
+@given(
+    n=st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    seed=st.integers(0, 1000),
+)
+def test_spread_within_a_row_against_its_definition(n: list[int], seed: int) -> None:
+    counts = np.array(n, dtype=np.float64)
+    average = np.random.default_rng(seed).normal(size=len(n))
+    squares, more, reach = within_row(counts, average)
+    seen = counts > 0
+    if seen.sum() < 2:
+        assert (squares, more, reach) == (0.0, 0.0, 0.0)
+        return
+    m = np.average(average[seen], weights=counts[seen])
+    assert squares == pytest.approx((counts[seen] * (average[seen] - m) ** 2).sum())
+    assert more == seen.sum() - 1
+    assert reach == pytest.approx(counts.sum() - (counts**2).sum() / counts.sum())
 
 
 @given(seed=st.integers(0, 100))

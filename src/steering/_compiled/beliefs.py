@@ -100,20 +100,30 @@ def mean_model(alpha, mu, P, r):
 
 
 @jit
-def smoothed_model(counts, totals, eta, mu, P, r):
+def smoothed_model(counts, totals, eta, mu, pooled, P, r):
     """Model of the data: P = (n_y + e) / (n + S e) with e = min(eta, 1 / S), and r = sum of P mu.
 
-    That is the posterior mean, with a prior that is worth one observation of the row at most.
+    That is the posterior mean, with a prior that is worth one observation of the row at most. With `pooled` an outcome
+    never seen of a row that was tried is expected to pay what the row has paid: sum of n mu / n.
     """
     S, A, _ = counts.shape
     e = min(eta, 1.0 / S)
     for s in range(S):
         for a in range(A):
             reward = 0.0
+            unseen = 0.0
+            paid = 0.0
             for y in range(S):
-                p = (counts[s, a, y] + e) / (totals[s, a] + S * e)
+                n = counts[s, a, y]
+                p = (n + e) / (totals[s, a] + S * e)
                 P[s, a, y] = p
-                reward += p * mu[s, a, y]
+                if pooled and n == 0.0:
+                    unseen += p
+                else:
+                    reward += p * mu[s, a, y]
+                    paid += n * mu[s, a, y]
+            if unseen > 0.0:
+                reward += unseen * (paid / totals[s, a] if totals[s, a] > 0.0 else mu[s, a, 0])
             r[s, a] = reward
 
 

@@ -3,6 +3,7 @@
 import math
 
 from steering._compiled._jit import jit
+from steering._compiled.reward_scale import PROMISE
 
 STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT = range(11)
 """Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c;
@@ -59,18 +60,21 @@ def account(state, sums, visits, states, actions, rewards):
 
 @jit
 def _price(state, sums, visits):
-    """Average reward outside, and the unit of what a step can lose."""
+    """Average reward outside, and the unit of what a step can lose: at most what something new may be worth."""
     state[UNIT] = 0.0
     if state[OUTSIDE] == 0.0:
         return
-    n, mean, squares = 0.0, 0.0, 0.0
+    n, mean, squares, best = 0.0, 0.0, 0.0, -math.inf
     for s in range(sums.shape[0]):
         for a in range(sums.shape[1]):
             if visits[s, a] > 0.0:
                 x = sums[s, a] / visits[s, a]
+                best = max(best, x)
                 n += 1.0
                 step = x - mean
                 mean += step / n
                 squares += step * (x - mean)
     state[USUAL] = state[EARNED] / state[OUTSIDE]
     state[UNIT] = max(state[USUAL] - mean, math.sqrt(squares / n))
+    if best > mean:
+        state[UNIT] = min(state[UNIT], PROMISE * (best - mean))

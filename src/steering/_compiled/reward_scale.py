@@ -22,6 +22,8 @@ PATIENCE_PAIRS = 60.0
 """Pairs tried that weigh as much as the given spread, where rewards turn out smaller than expected."""
 SPREAD_STEP = 1.1
 """Spreads move in steps of this factor."""
+WITHIN_PULL = 4.0
+"""Outcomes, beyond the first of their rows, that weigh as much as the promise where rewards within rows are judged."""
 
 
 @jit
@@ -167,6 +169,51 @@ def promise(given, prior, cells, tried):
 
 
 @jit
+def within_row(n, average):
+    """How far the rewards of a row's outcomes are apart, by numbers and averages of the outcomes (those with n > 0).
+
+    Returns
+    -------
+    squares, more, reach
+        Sum of n (average - row's average)^2; outcomes beyond the first; n - sum n^2 / n. The first has the expectation
+        more noise^2 + reach tau^2, tau the spread of the outcomes' mean rewards.
+    """
+    total = 0.0
+    mean = 0.0
+    seen = 0
+    for i in range(n.shape[0]):
+        if n[i] > 0.0:
+            seen += 1
+            total += n[i]
+            mean += n[i] * average[i]
+    if seen < 2:
+        return 0.0, 0.0, 0.0
+    mean /= total
+    squares = 0.0
+    reach = total
+    for i in range(n.shape[0]):
+        if n[i] > 0.0:
+            squares += n[i] * (average[i] - mean) ** 2
+            reach -= n[i] * n[i] / total
+    return squares, seen - 1.0, reach
+
+
+@jit
+def within_promise(given, prior, promised, squares, more, reach):
+    """What an outcome never seen of a row that was tried may be worth above the row's mean; at most `promised`.
+
+    tau^2 = (squares - more noise^2) / reach, from the sums of `within_row` over all rows, is the spread of rewards
+    within rows. It has the weight more / (more + `WITHIN_PULL`), the promise has the rest.
+    """
+    if more <= 0.0 or reach <= 0.0:
+        return promised
+    noise = prior[3] / (prior[2] - 1.0)
+    tau = math.sqrt(max(squares - more * noise, 0.0) / reach)
+    w = more / (more + WITHIN_PULL)
+    return on_grid(min(promised, w * tau + (1.0 - w) * promised), spread_of(given), SPREAD_STEP)
+
+
+@jit
 def tried_twice(totals):
     """Number of pairs visited at least twice."""
     tried = 0
@@ -180,14 +227,14 @@ def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterio
     """Choose the unit of the noise and the common mean, and make the reward posterior with them.
 
     `statistics` is (counts, average, scatter) and `posterior` (mu, shape, rate), written to. A `spread` of mean rewards
-    above 0 is learned as well. Returns the unit, 0 where nothing was seen yet, the prior and the spread. One function,
-    because it runs before every plan and calls have a price.
+    above 0 is learned as well, and so is that within rows. Returns the unit, 0 where nothing was seen yet, the prior
+    and both spreads. One function, because it runs before every plan and calls have a price.
     """
     counts, average, scatter = statistics
     mu, shape, rate = posterior
     cells = seen_cells(counts, average, scatter)
     if cells.shape[1] == 0:
-        return 0.0, given, spread
+        return 0.0, given, spread, spread
     noise_evidence(given, units, cells, evidence)
     best = 0
     for g in range(units.shape[0]):
@@ -196,8 +243,18 @@ def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterio
             best = g
     start, lam, alpha, beta = prior_in_unit(given, units[best])
     prior = (common_mean(lam, start, mean_pull, cells), lam, alpha, beta)
+    within = spread
     if spread > 0.0:
         prior = widened(given, prior, cells)
         spread = promise(given, prior, cells, tried_twice(totals))
+        squares, more, reach = 0.0, 0.0, 0.0
+        for s in range(totals.shape[0]):
+            for a in range(totals.shape[1]):
+                if totals[s, a] > 1.0:
+                    terms = within_row(counts[s, a], average[s, a])
+                    squares += terms[0]
+                    more += terms[1]
+                    reach += terms[2]
+        within = within_promise(given, prior, spread, squares, more, reach)
     refresh_rewards(prior, counts, average, scatter, mu, shape, rate)
-    return units[best], prior, spread
+    return units[best], prior, spread, within

@@ -16,7 +16,15 @@ import numpy as np
 
 from steering._compiled._jit import jit
 from steering._compiled.beliefs import normal_gamma_cell
-from steering._compiled.reward_scale import noise_evidence, prior_in_unit, promise, tried_twice, widened
+from steering._compiled.reward_scale import (
+    noise_evidence,
+    prior_in_unit,
+    promise,
+    tried_twice,
+    widened,
+    within_promise,
+    within_row,
+)
 
 USED = 0
 """Places of the pool in use, room included."""
@@ -141,17 +149,34 @@ def cells_of(pool, cells):
 
 
 @jit
-def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evidence, totals, spread, width):
+def within_rows(given, prior, pool, promised):
+    """`within_promise` of all rows of a pool."""
+    start, length, _, _, n, average, _ = pool
+    squares, more, reach = 0.0, 0.0, 0.0
+    for row in range(start.shape[0]):
+        if length[row] > 1:
+            low = start[row]
+            high = low + length[row]
+            terms = within_row(n[low:high], average[low:high])
+            squares += terms[0]
+            more += terms[1]
+            reach += terms[2]
+    return within_promise(given, prior, promised, squares, more, reach)
+
+
+@jit
+def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evidence, totals, spreads, width):
     """Choose the unit of the noise, if it is time to, and the common mean; returns both, the latter within the prior.
 
-    A `spread` of rewards never seen above 0 is learned as well, and so is lambda in force, `width`; both are returned.
+    The `spreads` of rewards never seen (in all, and within a row that was tried), where above 0, are learned as well,
+    and so is lambda in force, `width`; all are returned.
 
     The formulas are those of `steering._compiled.beliefs.learn_rewards`. The evidence for the unit costs a term for
     each outcome and unit, so that with many outcomes it is looked at after some new rewards only (`LAG`).
     """
     seen = state[CELLS]
     if seen == 0:
-        return 0.0, given, spread, width
+        return 0.0, given, spreads, width
     fresh = state[SAMPLES] - state[JUDGED]
     if state[JUDGED] < 0 or (fresh > 0 and fresh * LAG >= seen - LAG_FREE):
         state[JUDGED] = state[SAMPLES]
@@ -171,22 +196,24 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
             sums[0] += share
             sums[1] += share * cells[1, j]
         width = lam
-        if spread > 0.0:
+        if spreads[0] > 0.0:
             start, lam, alpha, beta = prior_in_unit(given, unit)
             prior = ((mean_pull * start + sums[1]) / (mean_pull + sums[0]), lam, alpha, beta)
             prior = widened(given, prior, cells)
             width = prior[1]
             spread = promise(given, prior, cells, tried_twice(totals))
+            spreads = (spread, within_rows(given, prior, pool, spread))
     start, _, alpha, beta = prior_in_unit(given, unit)
     mean = (mean_pull * start + sums[1]) / (mean_pull + sums[0])
-    return unit, (mean, width, alpha, beta), spread, width
+    return unit, (mean, width, alpha, beta), spreads, width
 
 
 @jit
-def row_terms(pool, totals, row, n_states, e, prior, model):
+def row_terms(pool, totals, row, n_states, e, pooled, prior, model):
     """Fill a row of the model P_y = (n_y + e) / (n + S e), and describe its mean reward.
 
-    `model` is (excess, base): P_y = base of the row for every outcome, plus the excess at those seen.
+    `model` is (excess, base): P_y = base of the row for every outcome, plus the excess at those seen. With `pooled` an
+    outcome never seen of a row that was tried is expected to pay what the row has paid.
 
     Returns
     -------
@@ -201,19 +228,22 @@ def row_terms(pool, totals, row, n_states, e, prior, model):
     u = e / whole
     base[row] = u
     unseen = n_states - length[row]
-    r = unseen * u * mu0
+    r = 0.0
+    paid = 0.0
     known = 0.0
     for i in range(start[row], start[row] + length[row]):
         p = (n[i] + e) / whole
         excess[i] = n[i] / whole
         mu, shape, rate = normal_gamma_cell(prior, n[i], average[i], scatter[i])
         r += p * mu
+        paid += n[i] * mu
         known += p * p * rate / ((lam + n[i]) * (shape - 1.0))
+    r += unseen * u * (paid / totals[row] if pooled and totals[row] > 0.0 else mu0)
     return r, known, unseen * u * u * beta / (lam * (alpha - 1.0))
 
 
 @jit
-def fill_model(pool, totals, n_states, e, prior, model, r, known, new):
+def fill_model(pool, totals, n_states, e, pooled, prior, model, r, known, new):
     """`row_terms` of all rows; r, known and new are written to."""
     for row in range(totals.shape[0]):
-        r[row], known[row], new[row] = row_terms(pool, totals, row, n_states, e, prior, model)
+        r[row], known[row], new[row] = row_terms(pool, totals, row, n_states, e, pooled, prior, model)

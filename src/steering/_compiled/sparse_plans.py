@@ -38,23 +38,24 @@ from steering._compiled.stein import barker_row
 PATIENCE = 1
 """Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
-ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE = range(7)
-"""Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen."""
-RESTS = 7
+ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN = range(8)
+"""Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen in
+rows never tried and in others."""
+RESTS = 8
 YES = np.bool_(True)
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
 
 
 @inlined
-def bonus(weights, D, known, new, z, mass):
+def bonus(weights, D, known, new, z, mass, tried):
     """What is added to the expected reward of a row.
 
-    `weights` is (info_weight, novelty, reward_noise, value_weight, promise), D the information, known and new the
-    posterior variances of the mean reward by rewards seen and never seen, z standard normal, `mass` the probability of
-    outcomes never seen. With a promise above 0 rewards never seen are all alike.
+    `weights` is (info_weight, novelty, reward_noise, value_weight, promise of a row never tried, and of one that was),
+    D the information, known and new the posterior variances of the mean reward by rewards seen and never seen, z
+    standard normal, `mass` the probability of outcomes never seen. With a promise above 0 rewards never seen are alike.
     """
-    fresh = mass * weights[4] if weights[4] > 0.0 else math.sqrt(new)
+    fresh = mass * weights[5 if tried else 4] if weights[4] > 0.0 else math.sqrt(new)
     return weights[0] * D + weights[1] * fresh + weights[2] * math.sqrt(known) * z
 
 
@@ -94,13 +95,13 @@ def _local(row, belief, prior, choice, model, tables, fresh, space, about):
     `about` is (values, discount, `deviations` of the values), for the spread of the row's mean value.
     """
     pool, totals = belief[0], belief[1]
-    n_states, e, eta, kind, diagonal, weights = choice
+    n_states, e, eta, kind, diagonal, weights, pooled = choice
     local, D, z = tables
-    r, known, new = row_terms(pool, totals, row, n_states, e, prior, model)
+    r, known, new = row_terms(pool, totals, row, n_states, e, pooled, prior, model)
     if fresh:
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
     mass = (n_states - pool[1][row]) * model[1][row]
-    local[row] = r + bonus(weights, D[row], known, new, z[row], mass)
+    local[row] = r + bonus(weights, D[row], known, new, z[row], mass, totals[row] > 0.0)
     if weights[3] > 0.0:
         V, discount, sums = about
         spread = row_moments(pool, totals, row, n_states, eta, prior, V, discount, sums)[0]
@@ -196,7 +197,7 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
             _local(belief[3][1][i], belief, prior, choice, model, tables, YES, space, about)
     _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
-    rests[PROMISE] = choice[5][4]
+    rests[PROMISE], rests[WITHIN] = choice[5][4], choice[5][5]
 
 
 @jit
@@ -210,7 +211,8 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     prior
         Of rewards.
     choice
-        (S, e, eta, kind, diagonal, weights): concentration of the model and of the belief, information, bonus.
+        (S, e, eta, kind, diagonal, weights, pooled): concentration of the model and of the belief, information, bonus,
+        whether outcomes never seen are expected to pay what their row has paid.
     model
         (excess, base), the rows of the model.
     tables
@@ -234,7 +236,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     rows = (pool[0], pool[1], pool[3], model[0], model[1])
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
-    other = other or choice[5][4] != rests[PROMISE]
+    other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN]
     about = (values[0], discount, deviations(values[0]))
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:

@@ -10,7 +10,8 @@ aside so far, this one's included, are c sqrt(t) (the option `excursions` is c).
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
 what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or
 (g - r) / u where that is more: g is the average reward outside of late and u = g - m, m being the mean over all pairs
-tried (u is at least their standard deviation).
+tried (u is at least their standard deviation, and at most what something new may be worth: 0.6 (b - m), b the pair that
+paid best).
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.

@@ -156,20 +156,23 @@ class RepairedPlan:
         rng.standard_normal(out=self.noise)
         self._anew = True
 
-    def update(self, policy: Ints) -> None:
-        """Bring the values and a policy (S,) up to date with the belief."""
+    def update(self, policy: Ints, persistence: float = 1.0) -> None:
+        """Bring the values and a policy (S,) up to date with the belief; pairs never tried promise so much more."""
         b, p, bonus = self.belief, self.problem, self.bonus
         places = b.pool[3].size
         if self._excess.size != places:
             self._excess = np.concatenate([self._excess, np.empty(places - self._excess.size)])
         weights = (
             *(float(bonus.info_weight), float(bonus.novelty), float(bonus.reward_noise), float(bonus.value_weight)),
-            b.promise if bonus.alike else 0.0,
+            *((persistence * b.promise, b.row_promise) if bonus.alike else (0.0, 0.0)),
         )
         self.sweeps += sparse_plans.plan(
             (b.pool, b.totals.ravel(), b.links, b.marks, b.state),
             b.prior,
-            (p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
+            (
+                *(p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
+                b.pooled(self.model),
+            ),
             (self._excess, self._base),
             (self.local, self.D, self.noise),
             *(p.mask, self.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),

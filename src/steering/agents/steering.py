@@ -38,11 +38,13 @@ information only. A learned concentration that expects sparser rows is heard.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from steering._compiled.planning import TIE_TOLERANCE, canonical_policy
+from steering._compiled.reward_scale import SPREAD_STEP, on_grid
 from steering._types import Floats, Ints
 from steering.agents.base import ModelBasedAgent
 from steering.agents.excursions import Excursions
@@ -92,6 +94,7 @@ class Steering(ModelBasedAgent):
         self.excursions = Excursions(p.mask, o.excursions) if o.excursions > 0 and o.expectation != "model" else None
         self.on_excursion = False
         self._values: Floats = np.zeros(p.n_states)
+        self._pairs = int(p.mask.sum())
         S, A = self.problem.n_states, self.problem.n_actions
         self.information = SteinInformation(self._choice)
         self.dictionary: Dictionary | None = None
@@ -176,7 +179,7 @@ class Steering(ModelBasedAgent):
         if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus(), self.discount)):
             if rewards and self._noise_is_due():
                 repaired.draw_noise(self.planning_rng)
-            repaired.update(self.policy[0])
+            repaired.update(self.policy[0], self._persistence())
             self.D = repaired.D.reshape(self.D.shape)
             return
         P, r = self.model()
@@ -186,7 +189,9 @@ class Steering(ModelBasedAgent):
             seen, new = self.belief.reward_spread()
             noise = self.planning_rng.standard_normal(total.shape)
             if o.unseen == "alike":
-                new = self.belief.unseen_mass() * self.belief.promise
+                b = self.belief
+                worth = np.where(b.totals > 0, b.row_promise, self._persistence() * b.promise)
+                new = b.unseen_mass() * worth
             total += o.novelty * new + o.reward_noise * seen * noise
         if o.value_weight == 0 or o.planning == "sampled":
             self.solve(P, total, self.discount)
@@ -215,6 +220,11 @@ class Steering(ModelBasedAgent):
             *(grouped_kind(information.choice), information.diagonal, self.info_weight, o.novelty, o.reward_noise),
             *(o.unseen == "alike", o.value_weight),
         )
+
+    def _persistence(self) -> float:
+        """Factor of what a pair never tried promises, sqrt(1 + persistence t / pairs) after t steps."""
+        grown = 1.0 + self.options.persistence * self._steps / self._pairs
+        return float(on_grid(math.sqrt(grown), 1.0, SPREAD_STEP))
 
     def _noise_is_due(self) -> bool:
         """Whether a plan that is repaired draws new noise.

@@ -10,7 +10,14 @@ from steering.agents.base import ModelBasedOptions
 from steering.errors import InvalidOption
 from steering.stein import get_operator
 
-PLAIN: dict[str, Any] = {"replan": "every", "value_weight": 0.0, "unseen": "independent", "far": 0.0, "excursions": 0.0}
+PLAIN: dict[str, Any] = {
+    "replan": "every",
+    "value_weight": 0.0,
+    "unseen": "independent",
+    "far": 0.0,
+    "excursions": 0.0,
+    "persistence": 0.0,
+}
 """What all presets but the default do without."""
 
 
@@ -53,10 +60,13 @@ class SteeringOptions(ModelBasedOptions):
     """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
     unseen: str = "alike"
     """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
+    persistence: float = 1.0
+    """How the worth of pairs never tried grows with time where rewards never seen are alike: after t steps it is
+    multiplied by sqrt(1 + persistence t / pairs), the root of the mean number of visits of a pair and one more."""
     reward_noise: float = 0.75
     """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
     ratio."""
-    far: float = 2.0
+    far: float = 10.0
     """Horizon of plans in numbers of states, at least, where there is no horizon; 0: the discount as it is."""
     excursions: float = 8.0
     """Factor c of the steps set aside for information, c sqrt(t) of t; 0 (and expectation=model): none."""
@@ -115,7 +125,7 @@ class SteeringOptions(ModelBasedOptions):
         choose("expectation", self.expectation, ("exact", "draws", "model"))
         choose("selection", self.selection, ("none", "dictionary", "posterior"))
         choose("unseen", self.unseen, ("alike", "independent"))
-        for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions"):
+        for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions", "persistence"):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)
         # A row without data has a concentration of eta, which may be anything above 0.

@@ -27,7 +27,10 @@ never falls below the given sigma_0. Apart from it, `promise` says what a reward
 looks for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as
 pairs were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt
 (four standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for
-in much the same way.
+in much the same way. `row_promise` says the same of an outcome never seen of a pair that was tried, above what the pair
+has paid: the spread of rewards within rows, as measured, and at most `promise`. The model of the data expects such an
+outcome to pay what its row has paid. Where rewards follow from state and action alone, nothing is left to look for in
+a pair that was tried.
 
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.
@@ -75,8 +78,8 @@ class Belief(ABC):
     ----------
     eta, prior, noise_unit
         Concentration, prior of rewards and unit of their noise in force.
-    promise
-        Spread of mean rewards never seen: that of the prior, or what was learned of it.
+    promise, row_promise
+        Spread of mean rewards never seen: that of the prior, or what was learned of it; the latter of pairs tried.
     totals
         Visits of every pair, (S, A).
     """
@@ -127,7 +130,7 @@ class Belief(ABC):
         self.noise_unit = 1.0
         self.prior = self.given_prior
         self._open = reward_scale == "open"
-        self.promise = self._given_promise()
+        self.promise = self.row_promise = self._given_promise()
         self._etas = np.sort(np.append(GRID, self.given_eta)) if learn_eta else np.empty(0)
         away = np.log(self._etas / self.given_eta)
         self._eta_distance = np.abs(away)
@@ -197,7 +200,8 @@ class Belief(ABC):
     def data_model(self) -> tuple[Rows, Floats]:
         """The mean model under a prior that is worth one observation of a row at most: P_y = (n_y + e) / (n + S e).
 
-        e = min(eta, 1 / S). The arrays are reused by the next call.
+        e = min(eta, 1 / S). With reward_scale="open" outcomes never seen of a pair that was tried are expected to pay
+        what the pair has paid. The arrays are reused by the next call.
         """
 
     @abstractmethod

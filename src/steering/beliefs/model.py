@@ -70,7 +70,7 @@ class ModelBelief(Belief):
         np.add(self.counts, self.eta, out=self.alpha)
 
     def _refresh_rewards(self) -> None:
-        unit, prior, spread = learn_rewards(
+        unit, prior, spread, within = learn_rewards(
             self.given_prior,
             self._units,
             self._unit_pulls,
@@ -82,7 +82,8 @@ class ModelBelief(Belief):
         )
         if unit > 0:
             self.noise_unit, self.prior = unit, prior
-            self.promise = spread if self._open else self.promise
+            if self._open:
+                self.promise, self.row_promise = spread, within
 
     def mean_model(self) -> tuple[Floats, Floats]:
         """Posterior mean P (S, A, S) and r (S, A); the arrays are reused by the next call."""
@@ -91,7 +92,7 @@ class ModelBelief(Belief):
 
     def data_model(self) -> tuple[Floats, Floats]:
         """The model of the data, see `Belief.data_model`."""
-        kernels.smoothed_model(self.counts, self.totals, self.eta, self.mu, self.P, self.r)
+        kernels.smoothed_model(self.counts, self.totals, self.eta, self.mu, self._open, self.P, self.r)
         return self.P, self.r
 
     def draw_model(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -129,24 +129,30 @@ class SparseBelief(Belief):
         self.links = (self.links[0], following, origin)
 
     def _refresh_rewards(self) -> None:
-        unit, prior, spread, self._width = kernels.learn_rewards(
+        spreads = (self.promise, self.row_promise) if self._open else (0.0, 0.0)
+        unit, prior, spreads, self._width = kernels.learn_rewards(
             self.given_prior,
             self.noise_unit,
             self._units,
             self._unit_pulls,
             MEAN_PULL,
             *(self.pool, self.state, self._sums, self._unit_evidence),
-            *(self.totals, self.promise if self._open else 0.0, self._width),
+            *(self.totals, spreads, self._width),
         )
         if unit > 0:
             self.noise_unit, self.prior = unit, prior
-            self.promise = spread if self._open else self.promise
+            if self._open:
+                self.promise, self.row_promise = spreads
 
     # Models ----------------------------------------------------------------------------------------------------------
 
     def model_strength(self, kind: str) -> float:
         """Concentration e of the model (n_y + e) / (n + S e): eta for "mean", at most 1 / S for "data"."""
         return self.eta if kind == "mean" else min(self.eta, 1.0 / self.n_states)
+
+    def pooled(self, kind: str) -> bool:
+        """Whether outcomes never seen of a row that was tried are expected to pay what the row has paid."""
+        return self._open and kind == "data"
 
     def _model(self, kind: str) -> tuple[GroupedRows, Floats]:
         R, places = self.totals.size, self.pool[3].size
@@ -155,7 +161,7 @@ class SparseBelief(Belief):
         self._strength = self.model_strength(kind)
         r, self._known, self._new = np.empty(R), np.empty(R), np.empty(R)
         kernels.fill_model(
-            *(self.pool, self.totals.ravel(), self.n_states, self._strength, self.prior),
+            *(self.pool, self.totals.ravel(), self.n_states, self._strength, self.pooled(kind), self.prior),
             *((self._excess, self._base), r, self._known, self._new),
         )
         start, length, _, heads, *_ = self.pool
@@ -299,7 +305,7 @@ class SparseBelief(Belief):
             reward_scale="open" if self._open else "learned" if self._units.size else "fixed",
         )
         dense.eta, dense.prior, dense.noise_unit = self.eta, self.prior, self.noise_unit
-        dense.promise = self.promise
+        dense.promise, dense.row_promise = self.promise, self.row_promise
         dense._eta_evidence[:] = self._eta_evidence
         dense.totals[:] = self.totals
         for table, column in ((dense.counts, 4), (dense.average, 5), (dense.scatter, 6)):
