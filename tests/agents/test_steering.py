@@ -117,12 +117,12 @@ def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: in
     tried = b.totals > 0
     paid = np.where(tried, (b.counts * b.mu).sum(axis=-1) / np.maximum(b.totals, 1), b.prior[0])
     steps = b.totals.sum()
-    # The factor of pairs never tried moves in steps of 1.1.
-    grown = 1.1 ** np.round(np.log(np.sqrt(1 + steps / env.mask.sum())) / np.log(1.1))
-    worth = np.where(tried, b.row_promise, grown * b.promise)
-    assert grown > 1
+    # One more than the mean number of visits moves in steps of a factor 1.2.
+    grown = 1.2 ** np.round(np.log(1 + steps / env.mask.sum()) / np.log(1.2)) - 1
+    worth = np.where(tried, b.row_promise, b.promise) * np.sqrt(1 + grown / (1 + b.totals) ** 2)
+    assert grown > 0
     assert (unseen[tried] > 0).any()
-    r = np.where(b.counts > 0, P * b.mu, 0).sum(axis=-1) + unseen * paid + 0.5 * unseen * worth + 0.75 * seen * z
+    r = np.where(b.counts > 0, P * b.mu, 0).sum(axis=-1) + unseen * paid + 0.5 * unseen * worth + 0.6 * seen * z
     assert agent.discount == pytest.approx(discount)
 
     def bonus(V: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from steering._compiled._jit import jit
+from steering._compiled._jit import inlined, jit
 from steering._compiled.beliefs import normal_gamma_cell, refresh_rewards
 
 EVIDENCE_LIMIT = 8.0
@@ -166,6 +166,26 @@ def promise(given, prior, cells, tried):
         return sigma
     w = tried / (tried + PATIENCE_PAIRS)
     return on_grid((PROMISE * best) ** w * sigma ** (1.0 - w), sigma, SPREAD_STEP)
+
+
+@inlined
+def worth(promised, within, grown, visits):
+    """What an outcome never seen of a pair is worth: the promise, and more for few visits where time has passed.
+
+    Times sqrt(1 + g / (1 + n)^2) for n visits, `grown` g being the mean number of visits of a pair.
+    """
+    scale = math.sqrt(1.0 + grown / ((1.0 + visits) * (1.0 + visits)))
+    return scale * (within if visits > 0.0 else promised)
+
+
+@jit
+def worth_of_pairs(promised, within, grown, totals):
+    """`worth` of all pairs."""
+    out = np.empty(totals.shape)
+    for s in range(totals.shape[0]):
+        for a in range(totals.shape[1]):
+            out[s, a] = worth(promised, within, grown, totals[s, a])
+    return out
 
 
 @jit

@@ -21,6 +21,7 @@ import numpy as np
 from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import inlined, jit
 from steering._compiled.planning import copy_values, tie_tolerance
+from steering._compiled.reward_scale import worth
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import (
     BARKER,
@@ -38,24 +39,27 @@ from steering._compiled.stein import barker_row
 PATIENCE = 1
 """Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
-ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN = range(8)
+ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN = range(9)
 """Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen in
-rows never tried and in others."""
-RESTS = 8
+rows never tried and in others, and how far it has grown."""
+RESTS = 9
 YES = np.bool_(True)
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
 
 
 @inlined
-def bonus(weights, D, known, new, z, mass, tried):
+def bonus(weights, D, known, new, z, mass, visits):
     """What is added to the expected reward of a row.
 
-    `weights` is (info_weight, novelty, reward_noise, value_weight, promise of a row never tried, and of one that was),
-    D the information, known and new the posterior variances of the mean reward by rewards seen and never seen, z
-    standard normal, `mass` the probability of outcomes never seen. With a promise above 0 rewards never seen are alike.
+    `weights` is (info_weight, novelty, reward_noise, value_weight, promise of a row never tried, and of one that was,
+    how far they have grown), D the information, known and new the posterior variances of the mean reward by rewards
+    seen and never seen, z standard normal, `mass` the probability of outcomes never seen. With a promise above 0
+    rewards never seen are alike.
     """
-    fresh = mass * weights[5 if tried else 4] if weights[4] > 0.0 else math.sqrt(new)
+    fresh = math.sqrt(new)
+    if weights[4] > 0.0:
+        fresh = mass * worth(weights[4], weights[5], weights[6], visits)
     return weights[0] * D + weights[1] * fresh + weights[2] * math.sqrt(known) * z
 
 
@@ -101,7 +105,7 @@ def _local(row, belief, prior, choice, model, tables, fresh, space, about):
     if fresh:
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
     mass = (n_states - pool[1][row]) * model[1][row]
-    local[row] = r + bonus(weights, D[row], known, new, z[row], mass, totals[row] > 0.0)
+    local[row] = r + bonus(weights, D[row], known, new, z[row], mass, totals[row])
     if weights[3] > 0.0:
         V, discount, sums = about
         spread = row_moments(pool, totals, row, n_states, eta, prior, V, discount, sums)[0]
@@ -197,7 +201,7 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
             _local(belief[3][1][i], belief, prior, choice, model, tables, YES, space, about)
     _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
-    rests[PROMISE], rests[WITHIN] = choice[5][4], choice[5][5]
+    rests[PROMISE], rests[WITHIN], rests[GROWN] = choice[5][4], choice[5][5], choice[5][6]
 
 
 @jit
@@ -236,7 +240,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     rows = (pool[0], pool[1], pool[3], model[0], model[1])
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
-    other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN]
+    other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN] or choice[5][6] != rests[GROWN]
     about = (values[0], discount, deviations(values[0]))
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:

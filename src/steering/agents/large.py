@@ -156,15 +156,15 @@ class RepairedPlan:
         rng.standard_normal(out=self.noise)
         self._anew = True
 
-    def update(self, policy: Ints, persistence: float = 1.0) -> None:
-        """Bring the values and a policy (S,) up to date with the belief; pairs never tried promise so much more."""
+    def update(self, policy: Ints, grown: float = 0.0) -> None:
+        """Bring the values and a policy (S,) up to date with the belief; `grown` is what promises have grown by."""
         b, p, bonus = self.belief, self.problem, self.bonus
         places = b.pool[3].size
         if self._excess.size != places:
             self._excess = np.concatenate([self._excess, np.empty(places - self._excess.size)])
         weights = (
             *(float(bonus.info_weight), float(bonus.novelty), float(bonus.reward_noise), float(bonus.value_weight)),
-            *((persistence * b.promise, b.row_promise) if bonus.alike else (0.0, 0.0)),
+            *((b.promise, b.row_promise, grown) if bonus.alike else (0.0, 0.0, 0.0)),
         )
         self.sweeps += sparse_plans.plan(
             (b.pool, b.totals.ravel(), b.links, b.marks, b.state),

@@ -11,15 +11,16 @@ The paper's Algorithm 1, episode by episode:
 Default, in ten lines. The belief learns how concentrated rows are, how noisy rewards are and how large
 (`steering.beliefs.base`). Plans are made when something was learned (`replan=learned`), in the model of the data, for
 
-    r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho + reward_noise sigma(s, a) z(s, a)
+    r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho(s, a) + reward_noise sigma(s, a) z(s, a)
 
 with a horizon of at least `far` S steps. DV = E_q (q'f - m'f)^2 = Var(q'f) is the Stein information of the row for the
 operator `gibbs` and the rank-one kernel f f', f = r + gamma V with the values V of the plan itself: what is not known,
-if it can matter. rho is what a reward never seen may be worth (the belief's `promise`), sigma the posterior standard
-deviation of r(s, a) by rewards seen and z standard normal, drawn anew at each plan: unseen rewards are looked for,
-rewards seen but noisy are resolved by posterior sampling. Now and then an excursion looks for nothing but the Stein
-information D(s, a) = E_q DSD(m, q) of `barker` and the exponential Hamming kernel: for what is not known at all
-(`steering.agents.excursions`).
+if it can matter. rho is what a reward never seen may be worth: the belief's `promise` for a pair never tried, its
+`row_promise` for others, times sqrt(1 + g / (1 + n)^2) for a pair with n visits where pairs have g in the mean: none is
+left alone for ever. sigma is the posterior standard deviation of r(s, a) by rewards seen and z standard normal, drawn
+anew at each plan: unseen rewards are looked for, rewards seen but noisy are resolved by posterior sampling. Now and
+then an excursion looks for nothing but the Stein information D(s, a) = E_q DSD(m, q) of `barker` and the exponential
+Hamming kernel: for what is not known at all (`steering.agents.excursions`).
 
 Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is
 the prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that
@@ -38,13 +39,12 @@ information only. A learned concentration that expects sparser rows is heard.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from steering._compiled.planning import TIE_TOLERANCE, canonical_policy
-from steering._compiled.reward_scale import SPREAD_STEP, on_grid
+from steering._compiled.reward_scale import on_grid, worth_of_pairs
 from steering._types import Floats, Ints
 from steering.agents.base import ModelBasedAgent
 from steering.agents.excursions import Excursions
@@ -71,6 +71,8 @@ BATCH = 2
 """One sample of so many is selected; the paper does not say."""
 
 
+GROWTH_STEP = 1.2
+"""The worth of pairs that were tried less than others grows in steps of about the root of this factor."""
 FARTHEST = 200.0
 """Horizon of plans, at most, unless the discount says more."""
 ROUNDS = 2
@@ -179,7 +181,7 @@ class Steering(ModelBasedAgent):
         if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus(), self.discount)):
             if rewards and self._noise_is_due():
                 repaired.draw_noise(self.planning_rng)
-            repaired.update(self.policy[0], self._persistence())
+            repaired.update(self.policy[0], self._grown())
             self.D = repaired.D.reshape(self.D.shape)
             return
         P, r = self.model()
@@ -190,8 +192,7 @@ class Steering(ModelBasedAgent):
             noise = self.planning_rng.standard_normal(total.shape)
             if o.unseen == "alike":
                 b = self.belief
-                worth = np.where(b.totals > 0, b.row_promise, self._persistence() * b.promise)
-                new = b.unseen_mass() * worth
+                new = b.unseen_mass() * worth_of_pairs(b.promise, b.row_promise, self._grown(), b.totals)
             total += o.novelty * new + o.reward_noise * seen * noise
         if o.value_weight == 0 or o.planning == "sampled":
             self.solve(P, total, self.discount)
@@ -221,10 +222,9 @@ class Steering(ModelBasedAgent):
             *(o.unseen == "alike", o.value_weight),
         )
 
-    def _persistence(self) -> float:
-        """Factor of what a pair never tried promises, sqrt(1 + persistence t / pairs) after t steps."""
-        grown = 1.0 + self.options.persistence * self._steps / self._pairs
-        return float(on_grid(math.sqrt(grown), 1.0, SPREAD_STEP))
+    def _grown(self) -> float:
+        """Mean number of visits of a pair, times `persistence`; one more than it moves in steps."""
+        return float(on_grid(1.0 + self.options.persistence * self._steps / self._pairs, 1.0, GROWTH_STEP)) - 1.0
 
     def _noise_is_due(self) -> bool:
         """Whether a plan that is repaired draws new noise.

@@ -61,9 +61,9 @@ class SteeringOptions(ModelBasedOptions):
     unseen: str = "alike"
     """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
     persistence: float = 1.0
-    """How the worth of pairs never tried grows with time where rewards never seen are alike: after t steps it is
-    multiplied by sqrt(1 + persistence t / pairs), the root of the mean number of visits of a pair and one more."""
-    reward_noise: float = 0.75
+    """How the worth of rewards never seen grows with time, where they are alike: that of a pair with n visits is
+    multiplied by sqrt(1 + g / (1 + n)^2), g being persistence times the mean number of visits of a pair."""
+    reward_noise: float = 0.6
     """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
     ratio."""
     far: float = 10.0

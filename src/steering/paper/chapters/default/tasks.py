@@ -1,8 +1,9 @@
-"""Tasks of the study: two lists that share neither instances nor seeds, and whole families that only one of them has.
+"""Tasks of the study: two lists that share neither instances nor sizes, and whole families that only one of them has.
 
-Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. `CONFIRMATION`
-has other sizes, other instances (seeds of environments from 0; development has those from 1000) and families that were
-never looked at in development. Seeds of runs differ too:
+Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. The second
+half of it was the confirmation of an earlier default; since its results were looked at, it is development now.
+`CONFIRMATION` has other sizes, other instances (seeds of environments from 7000; development has those from 0 and from
+1000) and families that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -16,19 +17,25 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
+CONFIRMATION_INSTANCE = 7000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
     return tuple(f"{text},seed={seed}" for seed in range(first, first + count))
 
 
-def _dev(name: str, kind: str, text: str, *, drawn: bool = False, **rest: Any) -> Task:
-    environments = _instances(text, DEVELOPMENT_SEED) if drawn else (text,)
-    return Task(name, kind, environments, **{"steps": 5000, **rest})
+def _dev(name: str, kind: str, text: str, *, drawn: bool = False, first: int = 1000, **rest: Any) -> Task:
+    return Task(name, kind, _instances(text, first) if drawn else (text,), **{"steps": 5000, **rest})
+
+
+def _seen(name: str, kind: str, text: str, **rest: Any) -> Task:
+    """A task of the earlier confirmation."""
+    return _dev(name, kind, text, **{"first": 0, "steps": 2000, **rest})
 
 
 def _conf(name: str, kind: str, text: str, *, drawn: bool = False, **rest: Any) -> Task:
-    return Task(name, kind, _instances(text, 0) if drawn else (text,), **{"steps": 2000, **rest})
+    environments = _instances(text, CONFIRMATION_INSTANCE) if drawn else (text,)
+    return Task(name, kind, environments, **{"steps": 2000, **rest})
 
 
 LAVA = "lava=0.125,step_cost=0.01"
@@ -58,6 +65,30 @@ DEVELOPMENT = (
     _dev("maze 6, rewards x 100", "maze", "maze:6,reward_scale=100", drawn=True),
     _dev("DeepSea 8, rewards x 0.01", "DeepSea", "deepsea:8,reward_scale=0.01"),
     _dev("DeepSea 8, rewards x 100", "DeepSea", "deepsea:8,reward_scale=100"),
+    _seen("DeepSea 24", "DeepSea", "deepsea:24", steps=5000),
+    _seen("grid DeepSea 7", "grid DeepSea", "griddeepsea:7"),
+    _seen("WideNarrow 2,8", "WideNarrow", "widenarrow:2,8", steps=5000),
+    _seen("RiverSwim 8 (Strehl)", "RiverSwim", "riverswim:8,variant=strehl"),
+    _seen("PriorMDP 6x3", "PriorMDP", "priormdp:6,3", drawn=True),
+    _seen("Garnet 30x4", "Garnet", "garnet:30,4,2,sigma=0.1", drawn=True),
+    _seen("maze 5", "maze", "maze:5", drawn=True),
+    _seen("lava maze 5", "lava maze", f"maze:5,{LAVA}", drawn=True),
+    _seen("lock 5,4", "lock", "lock:5,4,slip=0.2,lure=0.02", drawn=True),
+    _seen("cost Garnet 15x4", "cost Garnet", f"garnet:15,4,4,{COSTS}", drawn=True),
+    _seen("CliffWalking, slippery", "CliffWalking", "gym:CliffWalking-v1,is_slippery=true"),
+    _seen("chain 5", "chain", "chain:5"),
+    _seen("loop 3", "loop", "loop:3"),
+    _seen("LazyChain 8", "LazyChain", "lazychain:8,p_error=0.1"),
+    _seen("rooms 6", "rooms", "rooms:6,room=3", drawn=True),
+    _seen("maintenance 20", "maintenance", "maintenance:20,profit=25", drawn=True),
+    _seen("patience 10", "patience", "patience:10,prize=80,lure=1", drawn=True),
+    _seen("inventory 12", "inventory", "inventory:12,orders=5,lot=2,price=12", drawn=True),
+    _seen("queue 25", "queue", "queue:25", drawn=True),
+    _seen("admission 6", "admission", "admission:6", drawn=True),
+    _seen("selling 10", "selling", "selling:10", drawn=True),
+    _seen("rental 4", "rental", "rental:4", drawn=True),
+    _seen("chain 5, rewards x 0.01", "chain", "chain:5,reward_scale=0.01"),
+    _seen("chain 5, rewards x 100", "chain", "chain:5,reward_scale=100"),
 )
 """What was looked at while the default was made."""
 
@@ -65,31 +96,35 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 24", "DeepSea", "deepsea:24", steps=5000),
-    _conf("grid DeepSea 7", "grid DeepSea", "griddeepsea:7", steps=2000),
-    _conf("WideNarrow 2,8", "WideNarrow", "widenarrow:2,8", steps=5000),
-    _conf("RiverSwim 8 (Strehl)", "RiverSwim", "riverswim:8,variant=strehl"),
-    _conf("PriorMDP 6x3", "PriorMDP", "priormdp:6,3", drawn=True, slow=True),
-    _conf("Garnet 30x4", "Garnet", "garnet:30,4,2,sigma=0.1", drawn=True),
-    _conf("maze 5", "maze", "maze:5", drawn=True),
-    _conf("maze 30", "maze", "maze:30,seed=0", steps=20_000, large=True),
-    _conf("lava maze 5", "lava maze", f"maze:5,{LAVA}", drawn=True),
-    _conf("lock 5,4", "lock", "lock:5,4,slip=0.2,lure=0.02", drawn=True),
-    _conf("cost Garnet 15x4", "cost Garnet", f"garnet:15,4,4,{COSTS}", drawn=True),
-    _conf("CliffWalking, slippery", "CliffWalking", "gym:CliffWalking-v1,is_slippery=true"),
-    _conf("chain 5", "chain", "chain:5"),
-    _conf("loop 3", "loop", "loop:3"),
-    _conf("LazyChain 8", "LazyChain", "lazychain:8,p_error=0.1"),
-    _conf("rooms 6", "rooms", "rooms:6,room=3", drawn=True),
-    _conf("maintenance 20", "maintenance", "maintenance:20,profit=25", drawn=True),
-    _conf("patience 10", "patience", "patience:10,prize=80,lure=1", drawn=True),
-    _conf("inventory 12", "inventory", "inventory:12,orders=5,lot=2,price=12", drawn=True),
-    _conf("queue 25", "queue", "queue:25", drawn=True),
-    _conf("admission 6", "admission", "admission:6", drawn=True),
-    _conf("selling 10", "selling", "selling:10", drawn=True, slow=True),
-    _conf("rental 4", "rental", "rental:4", drawn=True),
-    _conf("chain 5, rewards x 0.01", "chain", "chain:5,reward_scale=0.01"),
-    _conf("chain 5, rewards x 100", "chain", "chain:5,reward_scale=100"),
+    _conf("DeepSea 18", "DeepSea", "deepsea:18", steps=4000),
+    _conf("grid DeepSea 6", "grid DeepSea", "griddeepsea:6", steps=2000),
+    _conf("WideNarrow 2,10", "WideNarrow", "widenarrow:2,10", steps=5000),
+    _conf("RiverSwim 9", "RiverSwim", "riverswim:9", steps=3000),
+    _conf("PriorMDP 7x2", "PriorMDP", "priormdp:7,2", drawn=True, slow=True),
+    _conf("Garnet 24x4", "Garnet", "garnet:24,4,3,sigma=0.1", drawn=True),
+    _conf("maze 8", "maze", "maze:8", drawn=True, steps=4000),
+    _conf("maze 30", "maze", "maze:30,seed=7000", steps=40_000, large=True),
+    _conf("lava maze 8", "lava maze", f"maze:8,{LAVA}", drawn=True, steps=4000),
+    _conf("lock 5,5", "lock", "lock:5,5,slip=0.12,lure=0.04", drawn=True),
+    _conf("cost Garnet 18x3", "cost Garnet", f"garnet:18,3,3,{COSTS}", drawn=True),
+    _conf("FrozenLake 8x8, not slippery", "FrozenLake", "gym:FrozenLake8x8-v1,is_slippery=false", steps=3000),
+    _conf("chain 6", "chain", "chain:6", steps=3000),
+    _conf("loop 5", "loop", "loop:5"),
+    _conf("LazyChain 7", "LazyChain", "lazychain:7,p_error=0.15"),
+    _conf("rooms 9", "rooms", "rooms:9,room=3", drawn=True, steps=3000),
+    _conf("maintenance 14", "maintenance", "maintenance:14,profit=20", drawn=True),
+    _conf("patience 14", "patience", "patience:14,prize=40,lure=0.4", drawn=True),
+    _conf("inventory 18", "inventory", "inventory:18,orders=5,lot=4,price=9", drawn=True),
+    _conf("queue 18", "queue", "queue:18,hold=0.7", drawn=True),
+    _conf("admission 7", "admission", "admission:7,low=6,high=25", drawn=True),
+    _conf("selling 12", "selling", "selling:12", drawn=True, slow=True),
+    _conf("rental 5", "rental", "rental:5", drawn=True),
+    _conf("harvest 20", "harvest", "harvest:20", drawn=True),
+    _conf("reservoir 20", "reservoir", "reservoir:20", drawn=True),
+    _conf("seats 4", "seats", "seats:4", drawn=True),
+    _conf("jobs 8", "jobs", "jobs:8", drawn=True),
+    _conf("loop 5, rewards x 0.01", "loop", "loop:5,reward_scale=0.01"),
+    _conf("loop 5, rewards x 100", "loop", "loop:5,reward_scale=100"),
 )
 """Run once, after everything was chosen."""
 

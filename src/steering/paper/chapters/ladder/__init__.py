@@ -45,6 +45,7 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("the spread of rewards is learned", {"reward_scale": default.reward_scale}),
         ("information about value instead of everything", {"value_weight": default.value_weight, "info_weight": 0.0}),
         ("plans for the long run", {"far": default.far}),
+        ("pairs tried less than others are worth more with time", {"persistence": default.persistence}),
         ("excursions: the default", {"excursions": default.excursions}),
     ]
 
