@@ -98,7 +98,7 @@ REFUSED = [
     (
         "qqqq",
         UnknownName,
-        "known: admission, chain, deepsea, file, garnet, griddeepsea, gym, inventory, lazychain, lock, loop, maint",
+        "known: admission, chain, deepsea, file, garnet, griddeepsea, gym, harvest, inventory, jobs, lazychain, lock",
     ),
     ("priormdp:4,2,seed=-1", InvalidOption, "seed of priormdp is -1"),
     ("deepsea:8,discount=1", InvalidOption, "discount is 1"),

@@ -33,6 +33,10 @@ def test_all_are_registered_once() -> None:
         "Admission",
         "Selling",
         "Rental",
+        "Harvest",
+        "Reservoir",
+        "Seats",
+        "Jobs",
     ]
     assert [f"steering/{name}-v0" for name in names] == IDS
     assert list(GYM_NAMES) == list(ENTRIES)

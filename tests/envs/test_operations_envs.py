@@ -11,10 +11,14 @@ from scipy import stats
 from steering.envs import (
     admission_control,
     car_rental,
+    dam_reservoir,
+    flight_seats,
     growing_prize,
+    job_offers,
     machine_maintenance,
     make_env,
     offer_selling,
+    renewable_harvest,
     service_queue,
     stock_keeping,
 )
@@ -33,6 +37,10 @@ SMALL = {
     "admission": admission_control(1),
     "selling": offer_selling(4),
     "rental": car_rental(1, moves=1),
+    "harvest": renewable_harvest(5),
+    "reservoir": dam_reservoir(5, release=2),
+    "seats": flight_seats(1, periods=2),
+    "jobs": job_offers(3, types=2),
 }
 
 
@@ -181,6 +189,150 @@ def test_rental_is_what_simulated_days_give() -> None:
     np.testing.assert_allclose(mdp.P[0, 0], mdp.P[0, 1])  # no car to move
 
 
+@pytest.mark.parametrize("k", [1, 2, 7, 9])
+def test_taking_all_is_worth_what_the_formula_says(k: int) -> None:
+    mdp = renewable_harvest(10, recover=0.1, seed=3)
+    q = float(1 - mdp.P[1, 0, 1])
+    assert 0.4 <= q <= 0.8
+    path = [1]
+    while path[-1] < k:
+        path.append(int(mdp.P[path[-1], 0].nonzero()[0][-1]))
+    w = 0.1 * G / (1 - 0.9 * G) * (G * q / (1 - G * (1 - q))) ** (len(path) - 1)
+    value = w * (4 * path[-1] - 3) / (1 - w)
+    assert evaluate(mdp, np.where(np.arange(10) >= k, 3, 0), G)[0] == pytest.approx(value, rel=1e-10)
+
+
+def test_harvest_entry_by_entry() -> None:
+    n = 20
+    mdp = renewable_harvest(n, seed=1)
+    q, c = np.random.Generator(np.random.PCG64(np.random.SeedSequence(1, spawn_key=(0x4A2F,)))).uniform(
+        [0.4, 0.2], [0.8, 0.8]
+    )
+    for s, taken in ((0, (0, 0, 0, 0)), (1, (0, 1, 1, 1)), (10, (0, 3, 5, 10)), (19, (0, 5, 10, 19))):
+        np.testing.assert_allclose(mdp.rewards[s], [4 * h - 3 * (h > 0) for h in taken])
+        for action, h in enumerate(taken):
+            np.testing.assert_array_equal(mdp.P[s, action], mdp.P[s - h, 0])
+    np.testing.assert_allclose(mdp.P[0, 0, :2], [0.95, 0.05])
+    for y in range(1, n - 1):
+        grown = y + int(np.ceil(c * y * (1 - y / (n - 1)) - 1e-12))
+        np.testing.assert_allclose(mdp.P[y, 0, [y, grown]], [1 - q, q])
+    assert mdp.P[n - 1, 0, n - 1] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_stock_is_left_to_grow_and_never_emptied(seed: int) -> None:
+    mdp = renewable_harvest(seed=seed)
+    solution = policy_iteration(mdp, G)
+    assert (solution.policy[1:] != 3).all()
+    assert solution.policy[1] == 0
+    greedy = [evaluate(mdp, np.where(np.arange(20) >= k, 3, 0), G)[19] for k in range(1, 20)]
+    assert solution.V[19] > max(greedy) + 20
+
+
+def test_letting_out_all_is_worth_what_the_formula_says() -> None:
+    mdp = dam_reservoir(8, seed=2)
+    chance = mdp.P[0, 0, :5]
+    ratio = chance[1:] / chance[:-1]
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert 0.5 <= ratio[0] <= 1
+    roots = 10 * np.sqrt(np.arange(5))
+    expected = roots + (G * chance @ roots - 20 * chance[0]) / (1 - G)
+    np.testing.assert_allclose(evaluate(mdp, np.full(8, 4), G)[:5], expected, rtol=1e-10)
+
+
+def test_reservoir_entry_by_entry() -> None:
+    mdp = dam_reservoir(6, release=2, seed=4)
+    chance = mdp.P[0, 0, :5]
+    np.testing.assert_allclose(mdp.P[4, 2], [0, 0, *chance[:3], chance[3:].sum()])
+    np.testing.assert_allclose(mdp.reward_mean[4, 2, 2:], 10 * np.sqrt(2) - np.array([0, 0, 0, 50]))
+    np.testing.assert_allclose(mdp.P[1, 2], mdp.P[1, 1])  # no more than there is
+    np.testing.assert_allclose(mdp.reward_mean[1, 2, :5], 10 - np.array([20, 0, 0, 0, 0]))
+    np.testing.assert_allclose(mdp.P[5, 0], [0, 0, 0, 0, 0, 1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_more_is_let_out_of_a_fuller_dam(seed: int) -> None:
+    policy = policy_iteration(dam_reservoir(seed=seed), G).policy
+    assert (np.diff(policy) >= 0).all()
+    assert policy[0] < policy[-1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+@pytest.mark.parametrize("action", [0, 1, 2])
+def test_one_price_for_ever_is_worth_what_the_formula_says(n: int, action: int) -> None:
+    T = 6
+    mdp = flight_seats(n, periods=T, seed=3)
+    begin = T * (n + 1) + n
+    assert mdp.start[begin] == 1
+    price, d = (10, 30, 60)[action], float(mdp.P[begin, action, begin - (n + 1) - 1])
+    assert (0.8, 0.4, 0.05)[action] <= d <= (1.0, 0.7, 0.35)[action]
+    i = np.arange(T)
+    value = price * d * (G**i * stats.binom.cdf(n - 1, i, d)).sum() / (1 - G ** (T + 1))
+    assert evaluate(mdp, np.full(mdp.n_states, action), G)[begin] == pytest.approx(value, rel=1e-10)
+
+
+def test_seats_that_are_scarce_are_dearer() -> None:
+    mdp = flight_seats(seed=2)
+    policy = policy_iteration(mdp, G).policy.reshape(9, 5)[1:, 1:]
+    assert (np.diff(policy, axis=0) >= 0).all()  # with more periods left
+    assert (np.diff(policy, axis=1) <= 0).all()  # with more seats left
+    assert policy.min() < policy.max()
+    P, mean = mdp.P.reshape(9, 5, 3, 9, 5), mdp.reward_mean.reshape(9, 5, 3, 9, 5)
+    assert (P[0, :, :, 8, 4] == 1).all()  # the next flight, whatever was sold
+    assert (P[1:, 0, :, :, 0].sum(axis=-1) == 1).all()
+    np.testing.assert_allclose(P[3, 2, :, 2, 1] + P[3, 2, :, 2, 2], 1)
+    np.testing.assert_array_equal(mean[3, 2, :, 2, 1], [10, 30, 60])
+    assert (mean[3, 2, :, 2, 2] == 0).all()
+    assert (mdp.rewards.reshape(9, 5, 3)[[0, 0, 5], [0, 4, 0]] == 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_jobs_are_those_that_the_formula_says(seed: int) -> None:
+    """With an abort that is too dear the best policy is the best set of types, taken when idle."""
+    n, types = 8, 3
+    mdp = job_offers(n, types=types, abort=1000.0, seed=seed)
+    c, pay = 0.6 / types, mdp.rewards[1 : types + 1, 1]
+    steps = 1 + mdp.P[1 : types + 1, 1].argmax(axis=1) // (types + 1)
+    door = np.array([0.4, c, c, c])
+    values = {}
+    for chosen in itertools.product([False, True], repeat=types):
+        K = np.array(chosen)
+        values[chosen] = c * pay[K].sum() / (1 - G * (1 - c * K.sum()) - c * (G ** steps[K]).sum())
+        policy = np.zeros((n, types + 1), dtype=int)
+        policy[0, 1:] = K
+        value = evaluate(mdp, policy.ravel(), G)
+        assert door @ value[: types + 1] == pytest.approx(values[chosen], rel=1e-10, abs=1e-10)
+    solution = policy_iteration(mdp, G)
+    assert door @ solution.V[: types + 1] == pytest.approx(max(values.values()), rel=1e-10)
+    assert (solution.policy[types + 1 :] == 0).all()
+
+
+def test_jobs_entry_by_entry() -> None:
+    mdp = job_offers(5, types=2, seed=6)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(6, spawn_key=(0x10B5,))))
+    steps, pay = rng.integers(1, 6, size=2), rng.uniform(10, 60, size=2)
+    door = [0.4, 0.3, 0.3]
+    P, mean = mdp.P.reshape(5, 3, 2, 5, 3), mdp.rewards.reshape(5, 3, 2)
+    for r in range(5):
+        for k in range(3):
+            np.testing.assert_allclose(P[r, k, 0, max(r - 1, 0)], door)
+            assert mean[r, k, 0] == 0
+        np.testing.assert_array_equal(P[r, 0, 1], P[r, 0, 0])
+        assert mean[r, 0, 1] == 0
+        for k in (1, 2):
+            np.testing.assert_allclose(P[r, k, 1, steps[k - 1] - 1], door)
+            assert mean[r, k, 1] == pytest.approx(pay[k - 1] - 10 * r)
+
+
+@pytest.mark.parametrize("name", ["harvest", "reservoir", "seats", "jobs"])
+@pytest.mark.parametrize("seed", range(10))
+def test_there_is_something_to_learn_in_every_instance(name: str, seed: int) -> None:
+    mdp = OPERATIONS[name](seed=seed)
+    assert 10 <= mdp.n_states <= 60
+    chance = evaluate(mdp, np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions), G)
+    assert mdp.start @ policy_iteration(mdp, G).V > 1.25 * (mdp.start @ chance)
+
+
 def test_costs_of_garnet_come_last_and_leave_the_rest_alone() -> None:
     plain, costly = (garnet(20, 3, 3, seed=5, **more) for more in ({}, {"cost": 1.0, "traps": 4}))
     np.testing.assert_array_equal(plain.P, costly.P)
@@ -203,6 +355,18 @@ def test_costs_of_garnet_come_last_and_leave_the_rest_alone() -> None:
         ("admission:3,service=2", "service of admission is 2"),
         ("selling:1", "n of selling is 1"),
         ("rental:0", "n of rental is 0"),
+        ("harvest:1", "n of harvest is 1"),
+        ("harvest:5,cost=-1", "cost of harvest is -1"),
+        ("harvest:5,recover=1.5", "recover of harvest is 1.5"),
+        ("reservoir:2", "n of reservoir is 2"),
+        ("reservoir:5,release=0", "release of reservoir is 0"),
+        ("reservoir:5,flood=-1", "flood of reservoir is -1"),
+        ("seats:0", "n of seats is 0"),
+        ("seats:3,periods=0", "periods of seats is 0"),
+        ("seats:3,middle=-1", "middle of seats is -1"),
+        ("jobs:1", "n of jobs is 1"),
+        ("jobs:5,types=0", "types of jobs is 0"),
+        ("jobs:5,abort=-1", "abort of jobs is -1"),
         ("garnet:5,2,2,traps=11", "traps of garnet is 11"),
         ("garnet:5,2,2,cost=-1", "cost of garnet is -1"),
     ],

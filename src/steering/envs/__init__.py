@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from steering.envs.griddeepsea import grid_deep_sea
     from steering.envs.gym_env import TabularEnv
     from steering.envs.gym_import import estimate_mdp, from_gym
+    from steering.envs.harvest import renewable_harvest
     from steering.envs.inventory import stock_keeping
+    from steering.envs.jobs import job_offers
     from steering.envs.lazychain import lazy_chain
     from steering.envs.live import LiveGym
     from steering.envs.lock import combination_lock
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from steering.envs.registration import register_all
     from steering.envs.registry import EnvInfo, list_envs, make_env
     from steering.envs.rental import car_rental
+    from steering.envs.reservoir import dam_reservoir
     from steering.envs.riverswim import river_swim
     from steering.envs.rooms import rooms
+    from steering.envs.seats import flight_seats
     from steering.envs.selling import offer_selling
     from steering.envs.widenarrow import wide_narrow
 
@@ -42,14 +46,17 @@ _HOMES = {
     "admission_control": "steering.envs.admission",
     "car_rental": "steering.envs.rental",
     "combination_lock": "steering.envs.lock",
+    "dam_reservoir": "steering.envs.reservoir",
     "dearden_chain": "steering.envs.chain",
     "dearden_loop": "steering.envs.loop",
     "deep_sea": "steering.envs.deepsea",
     "estimate_mdp": "steering.envs.gym_import",
+    "flight_seats": "steering.envs.seats",
     "from_gym": "steering.envs.gym_import",
     "garnet": "steering.envs.garnet",
     "grid_deep_sea": "steering.envs.griddeepsea",
     "growing_prize": "steering.envs.patience",
+    "job_offers": "steering.envs.jobs",
     "lazy_chain": "steering.envs.lazychain",
     "list_envs": "steering.envs.registry",
     "machine_maintenance": "steering.envs.maintenance",
@@ -59,6 +66,7 @@ _HOMES = {
     "prior_mdp": "steering.envs.priormdp",
     "register_all": "steering.envs.registration",
     "register_env": "steering.envs.entries",
+    "renewable_harvest": "steering.envs.harvest",
     "river_swim": "steering.envs.riverswim",
     "rooms": "steering.envs.rooms",
     "sample_prior_mdp": "steering.envs.priormdp",
@@ -75,14 +83,17 @@ __all__ = [
     "admission_control",
     "car_rental",
     "combination_lock",
+    "dam_reservoir",
     "dearden_chain",
     "dearden_loop",
     "deep_sea",
     "estimate_mdp",
+    "flight_seats",
     "from_gym",
     "garnet",
     "grid_deep_sea",
     "growing_prize",
+    "job_offers",
     "lazy_chain",
     "list_envs",
     "machine_maintenance",
@@ -92,6 +103,7 @@ __all__ = [
     "prior_mdp",
     "register_all",
     "register_env",
+    "renewable_harvest",
     "river_swim",
     "rooms",
     "sample_prior_mdp",

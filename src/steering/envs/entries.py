@@ -24,7 +24,9 @@ from steering.envs.deepsea import deep_sea
 from steering.envs.garnet import garnet
 from steering.envs.griddeepsea import grid_deep_sea
 from steering.envs.grids import long_discount
+from steering.envs.harvest import renewable_harvest
 from steering.envs.inventory import stock_keeping
+from steering.envs.jobs import job_offers
 from steering.envs.lazychain import lazy_chain
 from steering.envs.lock import combination_lock
 from steering.envs.loop import dearden_loop
@@ -36,8 +38,10 @@ from steering.envs.priormdp import prior_mdp
 from steering.envs.queueing import service_queue
 from steering.envs.registration import register_name
 from steering.envs.rental import car_rental
+from steering.envs.reservoir import dam_reservoir
 from steering.envs.riverswim import river_swim
 from steering.envs.rooms import rooms
+from steering.envs.seats import flight_seats
 from steering.envs.selling import offer_selling
 from steering.envs.widenarrow import wide_narrow
 from steering.errors import InvalidOption, SteeringError, UnsupportedEnvironment, unknown_name
@@ -123,6 +127,10 @@ OPERATIONS: dict[str, Callable[..., TabularMDP]] = {
     "admission": admission_control,
     "selling": offer_selling,
     "rental": car_rental,
+    "harvest": renewable_harvest,
+    "reservoir": dam_reservoir,
+    "seats": flight_seats,
+    "jobs": job_offers,
 }
 """Tasks of operations research."""
 

@@ -26,6 +26,10 @@ GYM_NAMES: dict[str, tuple[str, Mapping[str, int]]] = {
     "admission": ("Admission", {"n": 6}),
     "selling": ("Selling", {"n": 10}),
     "rental": ("Rental", {"n": 5}),
+    "harvest": ("Harvest", {"n": 20}),
+    "reservoir": ("Reservoir", {"n": 20}),
+    "seats": ("Seats", {"n": 4}),
+    "jobs": ("Jobs", {"n": 8}),
 }
 """Name -> name in Gymnasium (``steering/<name>-v0``) and values of the required parameters for an example."""
 
