@@ -15,7 +15,6 @@ from steering.agents import make_agent
 from steering.agents.registry import BUILT_IN
 from steering.agents.steering_options import SteeringOptions
 from steering.cli import main
-from steering.envs import make_env
 from steering.paper.chapter import Run, Wish
 from steering.paper.chapters import ladder
 from steering.paper.chapters.default import STUDY
