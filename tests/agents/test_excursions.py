@@ -61,6 +61,17 @@ def test_losses_are_in_units_of_what_something_new_may_be_worth() -> None:
     assert means.std() > 0.6 * (1.0 - means.mean())
 
 
+@pytest.mark.parametrize("reward", [-0.1, -0.05, 0.3, 0.7, 1e6 / 3])
+def test_equal_rewards_do_not_end_an_excursion_by_rounding(reward: float) -> None:
+    """Averages of equal rewards differ in their last bits; a loss divided by such a unit would be anything."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        excursions = Excursions(np.ones((10, 2), bool), 1.0)  # begins after 121 steps, lasts 11
+        s, a = rng.integers(10, size=131), rng.integers(2, size=131)
+        excursions.learn((s, a, np.full(131, reward), s))
+        assert excursions.due
+
+
 def test_an_excursion_that_loses_too_much_ends() -> None:
     excursions = Excursions(np.ones((10, 2), bool), 1.0)  # begins after 121 steps, lasts 11
     pattern = [1.0, 0.0] * 60 + [1.0]

@@ -120,6 +120,30 @@ def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: fl
     assert repaired > 30 or accuracy < 1e-3
 
 
+@pytest.mark.parametrize("moved", ["grown", "promise", "row_promise"])
+def test_a_repaired_plan_follows_promises_without_new_data(moved: str) -> None:
+    given = problem(12, 2)
+    belief = SparseBelief(12, 2, reward_scale="open")
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        s, a = int(rng.integers(8)), int(rng.integers(2))
+        belief.observe(s, a, float(rng.normal()), int(rng.integers(12)))
+    belief.refresh()
+    bonus = RowBonus(novelty=0.5, alike=True)
+    plan, policy = RepairedPlan(given, belief, "data", bonus), np.zeros(12, np.int64)
+    plan.update(policy)
+    before, grown = plan.local.copy(), 0.0
+    if moved == "grown":
+        grown = 50.0
+    else:
+        setattr(belief, moved, 2.0 * getattr(belief, moved))
+    plan.update(policy, grown)
+    fresh = RepairedPlan(given, belief, "data", bonus)
+    fresh.update(policy.copy(), grown)
+    assert not np.array_equal(plan.local, before)
+    np.testing.assert_array_equal(plan.local, fresh.local)
+
+
 def _backed_up(plan: RepairedPlan, V: np.ndarray) -> np.ndarray:
     kept, plan.V = plan.V, V
     Q = plan.q_values()

@@ -10,6 +10,8 @@ STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT
 cost of this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and
 unit of losses, as of the beginning of this excursion (no unit: 0)."""
 NUMBERS = 11
+ROUNDING = 1e-9
+"""Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
 """Steps of which the average reward outside is taken, at least."""
 
@@ -78,3 +80,6 @@ def _price(state, sums, visits):
     state[UNIT] = max(state[USUAL] - mean, math.sqrt(squares / n))
     if best > mean:
         state[UNIT] = min(state[UNIT], PROMISE * (best - mean))
+    # Where all rewards are equal but for rounding, losses are too, and have no unit.
+    if state[UNIT] <= ROUNDING * max(abs(best), abs(mean), abs(state[USUAL])):
+        state[UNIT] = 0.0

@@ -171,8 +171,8 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
     The `spreads` of rewards never seen (in all, and within a row that was tried), where above 0, are learned as well,
     and so is lambda in force, `width`; all are returned.
 
-    The formulas are those of `steering._compiled.beliefs.learn_rewards`. The evidence for the unit costs a term for
-    each outcome and unit, so that with many outcomes it is looked at after some new rewards only (`LAG`).
+    The formulas are those of `steering._compiled.reward_scale.learn_rewards`. The evidence for the unit costs a term
+    for each outcome and unit, so that with many outcomes it is looked at after some new rewards only (`LAG`).
     """
     seen = state[CELLS]
     if seen == 0:

@@ -9,9 +9,10 @@ The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1)
 aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
 what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or
-(g - r) / u where that is more: g is the average reward outside of late and u = g - m, m being the mean over all pairs
-tried (u is at least their standard deviation, and at most what something new may be worth: 0.6 (b - m), b the pair that
-paid best).
+(g - r) / u where that is more: g is the average reward outside of late and u is g - m, m being the mean over all pairs
+tried, or their standard deviation where that is more; but at most what something new may be worth, 0.6 (b - m), where b
+is what the best pair paid. So c sqrt(t) is the most that is spent: where every step loses what a usual pair pays less,
+an excursion ends before its time.
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.

@@ -59,7 +59,8 @@ class SteeringOptions(ModelBasedOptions):
     novelty: float = 0.5
     """Weight of rewards never seen in the regularised objective; it plays no part with sampled models or the ratio."""
     unseen: str = "alike"
-    """Rewards never seen of a row: "alike" (all are worth what the belief promises) or "independent"."""
+    """Rewards never seen of a row: "alike" (worth what the belief promises, of pairs never tried and of others) or
+    "independent"."""
     persistence: float = 1.0
     """How the worth of rewards never seen grows with time, where they are alike: that of a pair with n visits is
     multiplied by sqrt(1 + g / (1 + n)^2), g being persistence times the mean number of visits of a pair."""

@@ -28,9 +28,10 @@ looks for it: 0.6 times the best mean seen above the common one, reached at once
 pairs were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt
 (four standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for
 in much the same way. `row_promise` says the same of an outcome never seen of a pair that was tried, above what the pair
-has paid: the spread of rewards within rows, as measured, and at most `promise`. The model of the data expects such an
-outcome to pay what its row has paid. Where rewards follow from state and action alone, nothing is left to look for in
-a pair that was tried.
+has paid: the spread of rewards within rows as measured, mixed with `promise` until a few rows have shown several
+outcomes, and at most `promise`. The model of the data expects such an outcome to pay what its row has paid (the other
+models, and `value_spread`, expect the common mean). Where rewards follow from state and action alone, little is left to
+look for in a pair that was tried.
 
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.
