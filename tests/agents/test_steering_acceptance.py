@@ -40,10 +40,11 @@ def test_a_few_seeds_stay_below_the_promise(env: str, limit: float) -> None:
     ("env", "steps", "eta", "limit"),
     [
         ("deepsea:8", 5000, 1.0, 0.03),
-        ("deepsea:15", 5000, 1.0, 0.08),
-        ("deepsea:30", 5000, 1.0, 0.30),
+        ("deepsea:15", 5000, 1.0, 0.022),
+        ("deepsea:30", 5000, 1.0, 0.06),
+        ("deepsea:40", 5000, 1.0, 0.11),
         ("deepsea:15", 5000, 10.0, 0.10),
-        ("widenarrow:1,12", 12_000, 1.0, 0.06),
+        ("widenarrow:1,12", 12_000, 1.0, 0.03),
     ],
 )
 def test_the_default_meets_its_promise(env: str, steps: int, eta: float, limit: float) -> None:
