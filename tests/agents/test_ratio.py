@@ -180,10 +180,10 @@ def test_the_agent_follows_the_least_ratio_of_its_own_model(seed: int, horizon: 
     agent, twin = agents
     agent.plan(state)
     twin.belief.refresh()
-    draws = [twin.solve(*twin.belief.draw_model(twin.planning_rng))[1][0, state] for _ in range(2)]
+    draws = [twin.solve(*twin.belief.draw_model(twin.planning_rng), twin.discount)[1][0, state] for _ in range(2)]
     best = float(np.mean([np.where(env.mask[state], q, -np.inf).max() for q in draws]))
     P, r = twin.model()
-    case = Bandit(P.copy(), r.copy(), agent.D.copy(), env.mask, horizon, state, env.discount)
+    case = Bandit(P.copy(), r.copy(), agent.D.copy(), env.mask, horizon, state, agent.discount)
     points = case.all_points()
     if best <= points[:, 0].max():
         assert agent.info_weight == 0.0

@@ -92,7 +92,7 @@ def test_the_gain_is_the_value_of_the_policy_in_the_mean_model() -> None:
     agent.plan(3)
     got = agent.diagnose(np.random.default_rng(3))
     P, _ = agent.belief.mean_model()
-    gain = evaluate(TabularMDP(P.copy(), agent.D, mask=env.mask), agent.policy[0], env.discount)[3]
+    gain = evaluate(TabularMDP(P.copy(), agent.D, mask=env.mask), agent.policy[0], agent.discount)[3]
     assert got["gain"] == pytest.approx(gain, rel=1e-9)
     assert 0.0 < got["regret"] < 1.0  # the model is nearly known
     assert got["ratio"] == pytest.approx(got["regret"] ** 2 / got["gain"])
@@ -116,10 +116,10 @@ def test_the_regret_is_that_of_the_policy_in_sixteen_draws(horizon: int | None) 
         P, r = agent.belief.draw_model(rng)
         mdp = TabularMDP(P.copy(), r.copy(), mask=env.mask)
         if horizon is None:
-            gap = policy_iteration(mdp, env.discount).V - evaluate(mdp, policy[0], env.discount)
+            gap = policy_iteration(mdp, agent.discount).V - evaluate(mdp, policy[0], agent.discount)
         else:
-            V = backward_induction(mdp, horizon, env.discount).V
-            gap = V[0] - evaluate_finite(mdp, policy, horizon, env.discount)[0]
+            V = backward_induction(mdp, horizon, agent.discount).V
+            gap = V[0] - evaluate_finite(mdp, policy, horizon, agent.discount)[0]
         gaps.append(gap[3])
     assert min(gaps) >= -1e-9
     assert got > 0.01
