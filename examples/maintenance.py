@@ -24,6 +24,7 @@ LOG_DAYS, YEAR = 200, 365
 FIRST_SEED = 100  # seeds 0 to 7 were looked at when the default of replan_every was chosen; they are not compared
 AGENTS = {
     "session (steering)": "steering",
+    "session, persistence=0": "steering:persistence=0",
     "PSRL": "psrl",
     "PSRL, learned priors": "psrl:concentration=learned,reward_scale=learned",
     "Q-learning": "q_learning:epsilon=0.1",
