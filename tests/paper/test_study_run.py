@@ -301,7 +301,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "steering", "study", "default", "--smoke", "--workers", "0", "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 240
-        while not list(out.glob("*/shards/cells-*")) and process.poll() is None and time.monotonic() < deadline:
+        # The first sweep has begun; waiting for its first results leaves too little of a study of seconds to stop.
+        while not list(out.glob("*/sweep.json")) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
