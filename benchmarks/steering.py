@@ -42,9 +42,9 @@ class Timed(Steering):
     solving = 0.0
     planning = 0.0
 
-    def solve(self, P: Floats, r: Floats) -> tuple[Floats, Floats]:
+    def solve(self, P: Floats, r: Floats, discount: float | None = None) -> tuple[Floats, Floats]:
         begin = time.perf_counter()
-        solved = super().solve(P, r)
+        solved = super().solve(P, r, discount)
         self.solving += time.perf_counter() - begin
         return solved
 
