@@ -186,13 +186,18 @@ def test_a_batch_is_held_no_longer_than_asked(small):
     assert keys == [plan.key(i) for i in range(12)]
 
 
+def _state(pid):
+    """State of a process as one letter, and its processor time."""
+    with open(f"/proc/{pid}/stat") as file:
+        state, *numbers = file.read().rpartition(")")[2].split()
+    return state, numbers[10:12]
+
+
 def _until_asleep(pid):
     """Wait until a process sleeps and has used no more processor time for half a second."""
     before, since = None, time.monotonic()
     while True:
-        with open(f"/proc/{pid}/stat") as file:
-            state, *numbers = file.read().rpartition(")")[2].split()
-        if (now := (state, numbers[10:12])) != before or state != "S":
+        if (now := _state(pid)) != before or now[0] != "S":
             before, since = now, time.monotonic()
         if time.monotonic() - since > 0.5:
             return
@@ -233,6 +238,8 @@ def test_a_worker_frozen_while_it_hands_over_does_not_block_its_owner():
         (worker,) = executor.pids
         _until_asleep(worker)
         os.kill(worker, signal.SIGSTOP)
+        while _state(worker)[0] != "T":  # until then it may go on sending as fast as its owner reads
+            time.sleep(0.01)
         (_, outcome), *_ = wait_for(executor)
         assert outcome.failures[0].message.endswith("was ended while it handed over its results")
         executor.submit(2, pack_batch(plan.pieces([1])), 1)
