@@ -5,11 +5,14 @@ import math
 from steering._compiled._jit import jit
 from steering._compiled.reward_scale import PROMISE
 
-STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT = range(11)
+STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT, PATIENCE, FOUND = range(13)
 """Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c;
 cost of this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and
-unit of losses, as of the beginning of this excursion (no unit: 0)."""
-NUMBERS = 11
+unit of losses, as of the beginning of this excursion (no unit: 0); steps after which an excursion that finds no pair
+that was never tried ends; step of the last one found, or of the beginning."""
+NUMBERS = 13
+SHORTEST_PATIENCE = 16.0
+"""Steps that an excursion goes on without finding anything, at least; S + 1 where that is more."""
 ROUNDING = 1e-9
 """Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
@@ -21,6 +24,7 @@ def begin(state, n_states, rate):
     """Set the first excursion."""
     state[RATE] = rate
     state[HALF] = WINDOW
+    state[PATIENCE] = max(SHORTEST_PATIENCE, n_states + 1.0)
     state[LENGTH] = state[SET_ASIDE] = n_states + 1.0
     state[BEGINS] = math.ceil((state[SET_ASIDE] / rate) ** 2)
 
@@ -39,9 +43,14 @@ def account(state, sums, visits, states, actions, rewards):
         if state[STEPS] >= state[BEGINS]:
             if state[STEPS] == state[BEGINS]:
                 _price(state, sums, visits)
+                state[FOUND] = state[STEPS]
             cost = 1.0
             if state[UNIT] > 0.0:
                 cost = max(1.0, (state[USUAL] - r) / state[UNIT])
+            if visits[s, a] == 0.0:
+                state[FOUND] = state[STEPS]
+            elif state[STEPS] - state[FOUND] >= state[PATIENCE]:
+                cost = state[LENGTH]  # all that may be spent
             state[COST] += cost
         else:
             state[EARNED] += r
@@ -76,6 +85,14 @@ def _price(state, sums, visits):
                 step = x - mean
                 mean += step / n
                 squares += step * (x - mean)
+    if best > mean:
+        # No pair counts as further below the mean than the best is above: disasters make no losses cheap.
+        low = 2.0 * mean - best
+        mean = 0.0
+        for s in range(sums.shape[0]):
+            for a in range(sums.shape[1]):
+                if visits[s, a] > 0.0:
+                    mean += max(sums[s, a] / visits[s, a], low) / n
     state[USUAL] = state[EARNED] / state[OUTSIDE]
     state[UNIT] = max(state[USUAL] - mean, math.sqrt(squares / n))
     if best > mean:

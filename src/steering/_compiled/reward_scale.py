@@ -15,7 +15,7 @@ EVIDENCE_LIMIT = 8.0
 outweigh every other as it is visited: its evidence grows without bound as the unit shrinks."""
 
 PROMISE = 0.6
-"""Spread of rewards never seen, relative to the best mean reward seen."""
+"""Spread of rewards never seen, relative to what the best mean reward seen has above the others."""
 CERTAIN = 4.0
 """Standard errors by which a mean reward lies above the common one, to count as a scale of rewards."""
 PATIENCE_PAIRS = 60.0
@@ -82,8 +82,11 @@ def common_mean(lam, start, strength, cells):
 
 
 @jit
-def noise_evidence(base, units, cells, out):
+def noise_evidence(base, units, cells, spread, out):
     """Log evidence of every unit c of the noise, up to a constant; writes into `out`.
+
+    Mean rewards have a standard deviation of `spread` at least (0: that of the prior): rewards far from each other are
+    no noise, if each comes again as it was.
 
     Of the marginal likelihood of a cell only beta^alpha_0 lambda^(1/2) / (beta_n^alpha_n lambda_n^(1/2)) depends on c.
     The prior's mean is that of the cells themselves, weighted as in `common_mean`: rewards that are all alike have no
@@ -97,7 +100,8 @@ def noise_evidence(base, units, cells, out):
         sizes[int(min(cells[0, i], EVIDENCE_LIMIT))] += 1.0
     products = np.ones(classes)
     for g in range(units.shape[0]):
-        _, lam, alpha, beta = prior_in_unit(base, units[g])
+        prior = prior_in_unit(base, units[g])
+        _, lam, alpha, beta = with_spread(prior, spread) if spread > 0.0 else prior
         prior = (common_mean(lam, 0.0, 0.0, cells), lam, alpha, beta)
         total = cells.shape[1] * (alpha * math.log(beta) + 0.5 * math.log(lam))
         for i in range(cells.shape[1]):
@@ -126,46 +130,65 @@ def on_grid(value, start, factor):
 
 
 @jit
-def widened(given, prior, cells):
-    """The prior with a spread of mean rewards that has grown with what was seen; never below the given one.
-
-    tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)); lambda falls to beta / (tau^2 (alpha - 1)), if that
-    is less: a reward far from all that was expected is then believed.
-    """
-    mu0, lam, alpha, beta = prior
+def wide_spread(given, cells):
+    """The spread of mean rewards as seen, sqrt(sum of squared averages / (cells + 1)), where above the given; else 0."""
     sigma = spread_of(given)
     squares = 0.0
     for i in range(cells.shape[1]):
         squares += cells[1, i] * cells[1, i]
     tau = math.sqrt(squares / (cells.shape[1] + 1.0))
-    if tau <= sigma:
-        return prior
-    tau = on_grid(tau, sigma, SPREAD_STEP)
+    return on_grid(tau, sigma, SPREAD_STEP) if tau > sigma else 0.0
+
+
+@jit
+def with_spread(prior, tau):
+    """The prior with a spread of mean rewards of at least tau.
+
+    lambda falls to beta / (tau^2 (alpha - 1)), if that is less: a reward far from all that was expected is then
+    believed.
+    """
+    mu0, lam, alpha, beta = prior
     return mu0, min(lam, beta / (tau * tau * (alpha - 1.0))), alpha, beta
+
+
+@jit
+def middle(prior, best, cells):
+    """The common mean, with no cell further below it than the `best` is above: disasters promise no prizes."""
+    low = 2.0 * prior[0] - best
+    weight = 0.0
+    total = 0.0
+    for i in range(cells.shape[1]):
+        share = cells[0, i] / (cells[0, i] + prior[1])
+        weight += share
+        total += share * max(cells[1, i], low)
+    return total / weight
 
 
 @jit
 def promise(given, prior, cells, tried):
     """What a reward never seen may be worth above the common mean: the spread that an agent looks for.
 
-    It is `PROMISE` times the best mean seen, where that is more than the given spread sigma_0. Where it is less, and
-    some mean is above the common one beyond doubt (`CERTAIN` standard errors), it goes from sigma_0 to there as more
-    pairs have been tried: w = tried / (tried + `PATIENCE_PAIRS`), sigma_0^(1 - w) (`PROMISE` best)^w.
+    It is `PROMISE` times what the best mean seen has above the `middle` of all, where that is more than the given
+    spread sigma_0. Where it is less, and some mean is above the common one beyond doubt (`CERTAIN` standard errors), it
+    goes from sigma_0 to `PROMISE` times what the best has above the common mean, if that is less, as more pairs have
+    been tried: w = tried / (tried + `PATIENCE_PAIRS`), sigma_0^(1 - w) (`PROMISE` best)^w.
     """
     sigma = spread_of(given)
-    best = 0.0
-    sure = 0.0
+    best = -math.inf
+    sure = -math.inf
     for i in range(cells.shape[1]):
         mu, shape, rate = normal_gamma_cell(prior, cells[0, i], cells[1, i], cells[2, i])
         error = math.sqrt(rate / ((prior[1] + cells[0, i]) * (shape - 1.0)))
-        best = max(best, mu - prior[0])
-        sure = max(sure, mu - prior[0] - CERTAIN * error)
-    if PROMISE * best > sigma:
-        return on_grid(PROMISE * best, sigma, SPREAD_STEP)
-    if sure <= 0.0:
+        best = max(best, mu)
+        sure = max(sure, mu - CERTAIN * error)
+    if best > prior[0]:
+        hoped = PROMISE * (best - middle(prior, best, cells))
+        if hoped > sigma:
+            return on_grid(hoped, sigma, SPREAD_STEP)
+    if sure <= prior[0]:
         return sigma
     w = tried / (tried + PATIENCE_PAIRS)
-    return on_grid((PROMISE * best) ** w * sigma ** (1.0 - w), sigma, SPREAD_STEP)
+    return on_grid(min(PROMISE * (best - prior[0]), sigma) ** w * sigma ** (1.0 - w), sigma, SPREAD_STEP)
 
 
 @inlined
@@ -255,7 +278,8 @@ def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterio
     cells = seen_cells(counts, average, scatter)
     if cells.shape[1] == 0:
         return 0.0, given, spread, spread
-    noise_evidence(given, units, cells, evidence)
+    tau = wide_spread(given, cells) if spread > 0.0 else 0.0
+    noise_evidence(given, units, cells, tau, evidence)
     best = 0
     for g in range(units.shape[0]):
         evidence[g] -= pulls[g]
@@ -265,7 +289,8 @@ def learn_rewards(given, units, pulls, mean_pull, statistics, evidence, posterio
     prior = (common_mean(lam, start, mean_pull, cells), lam, alpha, beta)
     within = spread
     if spread > 0.0:
-        prior = widened(given, prior, cells)
+        if tau > 0.0:
+            prior = with_spread(prior, tau)
         spread = promise(given, prior, cells, tried_twice(totals))
         squares, more, reach = 0.0, 0.0, 0.0
         for s in range(totals.shape[0]):

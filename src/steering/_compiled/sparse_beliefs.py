@@ -21,7 +21,8 @@ from steering._compiled.reward_scale import (
     prior_in_unit,
     promise,
     tried_twice,
-    widened,
+    wide_spread,
+    with_spread,
     within_promise,
     within_row,
 )
@@ -181,7 +182,8 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
     if state[JUDGED] < 0 or (fresh > 0 and fresh * LAG >= seen - LAG_FREE):
         state[JUDGED] = state[SAMPLES]
         cells = cells_of(pool, seen)
-        noise_evidence(given, units, cells, evidence)
+        tau = wide_spread(given, cells) if spreads[0] > 0.0 else 0.0
+        noise_evidence(given, units, cells, tau, evidence)
         best = 0
         for g in range(units.shape[0]):
             evidence[g] -= pulls[g]
@@ -199,7 +201,8 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
         if spreads[0] > 0.0:
             start, lam, alpha, beta = prior_in_unit(given, unit)
             prior = ((mean_pull * start + sums[1]) / (mean_pull + sums[0]), lam, alpha, beta)
-            prior = widened(given, prior, cells)
+            if tau > 0.0:
+                prior = with_spread(prior, tau)
             width = prior[1]
             spread = promise(given, prior, cells, tried_twice(totals))
             spreads = (spread, within_rows(given, prior, pool, spread))

@@ -56,6 +56,7 @@ Transitions = tuple[Ints, Ints, Floats, Ints]
 
 GRID = np.geomspace(1e-3, 1e3, 61)
 UNIT_GRID = np.geomspace(1e-3, 1e3, 31)
+OPEN_UNIT_GRID = np.geomspace(1e-6, 1e3, 46)
 PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
 PLAUSIBLE = 1.0  # log evidence by which the concentration may be less likely than the best
 MEAN_PULL = 4.0  # cells that the given mean reward is worth
@@ -136,7 +137,7 @@ class Belief(ABC):
         away = np.log(self._etas / self.given_eta)
         self._eta_distance = np.abs(away)
         self._eta_evidence = -0.5 * (away / PULL) ** 2
-        self._units = UNIT_GRID.copy() if learn_scale else np.empty(0)
+        self._units = (OPEN_UNIT_GRID if self._open else UNIT_GRID).copy() if learn_scale else np.empty(0)
         self._unit_pulls = 0.5 * (np.log(self._units) / PULL) ** 2
         self._unit_evidence = np.zeros(self._units.size)
 

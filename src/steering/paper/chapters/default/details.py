@@ -147,10 +147,9 @@ def scales(tables: Tables) -> str:
 
 
 LOOKED = (
-    "The second half of the development tasks was the confirmation of an earlier default. A first list for this "
-    "confirmation was run by mistake with four settings of ours while the default was made; it was given up for this "
-    "one, which has other sizes, instances and seeds, and on which no agent was run before. How long a run in maze 30 "
-    "takes was tried on another maze of that size."
+    "From DeepSea 24 on, the development tasks were the confirmations of two earlier defaults. The "
+    "confirmation has other sizes, instances and seeds, and no agent was run on it before. maze 30, another instance "
+    "of a task of the last confirmation, is not in development because of the time that it takes."
 )
 
 
@@ -159,9 +158,9 @@ def tasks_text(tasks: pd.DataFrame) -> str:
     new = list(dict.fromkeys(tasks[(tasks["stage"] == CONF) & tasks["new"]]["kind"]))
     return (
         "Everything that was chosen was chosen on the development tasks: our default, and the one setting of every "
-        "rival (the least mean score). Instances of development have seeds from 0 or 1000 on, its runs here from "
+        "rival (the least mean score). Instances of development have seeds from 0, 1000 or 7000 on, its runs here from "
         f"{DEVELOPMENT_SEED} on. The confirmation has other sizes, instances from seed {CONFIRMATION_INSTANCE} on, "
-        f"runs 0, 1, 2, ... (tuning in a task: from {TUNING_SEED} on), and families that development does not have: "
+        f"runs 0, 1, 2, ... (tuning in a task: from {TUNING_SEED} on), and kinds of tasks that development does not have: "
         f"{', '.join(new)}. Both lists are in the code (`src/steering/paper/chapters/default/tasks.py`), and were "
         f"before the confirmation was run. {LOOKED}"
     )

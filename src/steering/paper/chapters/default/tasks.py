@@ -1,9 +1,9 @@
 """Tasks of the study: two lists that share neither instances nor sizes, and whole families that only one of them has.
 
 Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. The second
-half of it was the confirmation of an earlier default; since its results were looked at, it is development now.
-`CONFIRMATION` has other sizes, other instances (seeds of environments from 7000; development has those from 0 and from
-1000) and families that were never looked at in development. Seeds of runs:
+half of it were the confirmations of two earlier defaults; since their results were looked at, they are development now.
+`CONFIRMATION` has other sizes, other instances (seeds of environments from 9000; development has those from 0, 1000 and
+7000) and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -17,7 +17,7 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
-CONFIRMATION_INSTANCE = 7000
+CONFIRMATION_INSTANCE = 9000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def _dev(name: str, kind: str, text: str, *, drawn: bool = False, first: int = 1
 
 
 def _seen(name: str, kind: str, text: str, **rest: Any) -> Task:
-    """A task of the earlier confirmation."""
+    """A task of an earlier confirmation."""
     return _dev(name, kind, text, **{"first": 0, "steps": 2000, **rest})
 
 
@@ -89,6 +89,34 @@ DEVELOPMENT = (
     _seen("rental 4", "rental", "rental:4", drawn=True),
     _seen("chain 5, rewards x 0.01", "chain", "chain:5,reward_scale=0.01"),
     _seen("chain 5, rewards x 100", "chain", "chain:5,reward_scale=100"),
+    _seen("DeepSea 18", "DeepSea", "deepsea:18", steps=4000),
+    _seen("grid DeepSea 6", "grid DeepSea", "griddeepsea:6", steps=2000),
+    _seen("WideNarrow 2,10", "WideNarrow", "widenarrow:2,10", steps=5000),
+    _seen("RiverSwim 9", "RiverSwim", "riverswim:9", steps=3000),
+    _seen("PriorMDP 7x2", "PriorMDP", "priormdp:7,2", drawn=True, first=7000),
+    _seen("Garnet 24x4", "Garnet", "garnet:24,4,3,sigma=0.1", drawn=True, first=7000),
+    _seen("maze 8", "maze", "maze:8", drawn=True, first=7000, steps=4000),
+    _seen("lava maze 8", "lava maze", f"maze:8,{LAVA}", drawn=True, first=7000, steps=4000),
+    _seen("lock 5,5", "lock", "lock:5,5,slip=0.12,lure=0.04", drawn=True, first=7000),
+    _seen("cost Garnet 18x3", "cost Garnet", f"garnet:18,3,3,{COSTS}", drawn=True, first=7000),
+    _seen("FrozenLake 8x8, not slippery", "FrozenLake", "gym:FrozenLake8x8-v1,is_slippery=false", steps=3000),
+    _seen("chain 6", "chain", "chain:6", steps=3000),
+    _seen("loop 5", "loop", "loop:5"),
+    _seen("LazyChain 7", "LazyChain", "lazychain:7,p_error=0.15"),
+    _seen("rooms 9", "rooms", "rooms:9,room=3", drawn=True, first=7000, steps=3000),
+    _seen("maintenance 14", "maintenance", "maintenance:14,profit=20", drawn=True, first=7000),
+    _seen("patience 14", "patience", "patience:14,prize=40,lure=0.4", drawn=True, first=7000),
+    _seen("inventory 18", "inventory", "inventory:18,orders=5,lot=4,price=9", drawn=True, first=7000),
+    _seen("queue 18", "queue", "queue:18,hold=0.7", drawn=True, first=7000),
+    _seen("admission 7", "admission", "admission:7,low=6,high=25", drawn=True, first=7000),
+    _seen("selling 12", "selling", "selling:12", drawn=True, first=7000),
+    _seen("rental 5", "rental", "rental:5", drawn=True, first=7000),
+    _seen("harvest 20", "harvest", "harvest:20", drawn=True, first=7000),
+    _seen("reservoir 20", "reservoir", "reservoir:20", drawn=True, first=7000),
+    _seen("seats 4", "seats", "seats:4", drawn=True, first=7000),
+    _seen("jobs 8", "jobs", "jobs:8", drawn=True, first=7000),
+    _seen("loop 5, rewards x 0.01", "loop", "loop:5,reward_scale=0.01"),
+    _seen("loop 5, rewards x 100", "loop", "loop:5,reward_scale=100"),
 )
 """What was looked at while the default was made."""
 
@@ -96,35 +124,38 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 18", "DeepSea", "deepsea:18", steps=4000),
-    _conf("grid DeepSea 6", "grid DeepSea", "griddeepsea:6", steps=2000),
-    _conf("WideNarrow 2,10", "WideNarrow", "widenarrow:2,10", steps=5000),
-    _conf("RiverSwim 9", "RiverSwim", "riverswim:9", steps=3000),
-    _conf("PriorMDP 7x2", "PriorMDP", "priormdp:7,2", drawn=True, slow=True),
-    _conf("Garnet 24x4", "Garnet", "garnet:24,4,3,sigma=0.1", drawn=True),
-    _conf("maze 8", "maze", "maze:8", drawn=True, steps=4000),
-    _conf("maze 30", "maze", "maze:30,seed=7000", steps=40_000, large=True),
-    _conf("lava maze 8", "lava maze", f"maze:8,{LAVA}", drawn=True, steps=4000),
-    _conf("lock 5,5", "lock", "lock:5,5,slip=0.12,lure=0.04", drawn=True),
-    _conf("cost Garnet 18x3", "cost Garnet", f"garnet:18,3,3,{COSTS}", drawn=True),
-    _conf("FrozenLake 8x8, not slippery", "FrozenLake", "gym:FrozenLake8x8-v1,is_slippery=false", steps=3000),
-    _conf("chain 6", "chain", "chain:6", steps=3000),
-    _conf("loop 5", "loop", "loop:5"),
-    _conf("LazyChain 7", "LazyChain", "lazychain:7,p_error=0.15"),
-    _conf("rooms 9", "rooms", "rooms:9,room=3", drawn=True, steps=3000),
-    _conf("maintenance 14", "maintenance", "maintenance:14,profit=20", drawn=True),
-    _conf("patience 14", "patience", "patience:14,prize=40,lure=0.4", drawn=True),
-    _conf("inventory 18", "inventory", "inventory:18,orders=5,lot=4,price=9", drawn=True),
-    _conf("queue 18", "queue", "queue:18,hold=0.7", drawn=True),
-    _conf("admission 7", "admission", "admission:7,low=6,high=25", drawn=True),
-    _conf("selling 12", "selling", "selling:12", drawn=True, slow=True),
-    _conf("rental 5", "rental", "rental:5", drawn=True),
-    _conf("harvest 20", "harvest", "harvest:20", drawn=True),
-    _conf("reservoir 20", "reservoir", "reservoir:20", drawn=True),
-    _conf("seats 4", "seats", "seats:4", drawn=True),
-    _conf("jobs 8", "jobs", "jobs:8", drawn=True),
-    _conf("loop 5, rewards x 0.01", "loop", "loop:5,reward_scale=0.01"),
-    _conf("loop 5, rewards x 100", "loop", "loop:5,reward_scale=100"),
+    _conf("DeepSea 20", "DeepSea", "deepsea:20", steps=4000),
+    _conf("grid DeepSea 5", "grid DeepSea", "griddeepsea:5", steps=2000),
+    _conf("stochastic grid DeepSea 5", "stochastic grid DeepSea", "griddeepsea:5,stochastic=true", steps=3000),
+    _conf("WideNarrow 1,9", "WideNarrow", "widenarrow:1,9", steps=5000),
+    _conf("RiverSwim 10", "RiverSwim", "riverswim:10", steps=4000),
+    _conf("PriorMDP 8x3", "PriorMDP", "priormdp:8,3", drawn=True, slow=True),
+    _conf("Garnet 16x5", "Garnet", "garnet:16,5,3,sigma=0.1", drawn=True),
+    _conf("noisy Garnet 15x3", "noisy Garnet", "garnet:15,3,4,pays=0.5,sigma=1", drawn=True, steps=3000),
+    _conf("maze 7", "maze", "maze:7", drawn=True, steps=4000),
+    _conf("maze 30", "maze", "maze:30,seed=9000", steps=40_000, large=True),
+    _conf("lava maze 7", "lava maze", f"maze:7,{LAVA}", drawn=True, steps=4000),
+    _conf("lock 4,6", "lock", "lock:4,6,slip=0.15,lure=0.03", drawn=True),
+    _conf("cost Garnet 24x3", "cost Garnet", f"garnet:24,3,3,{COSTS}", drawn=True),
+    _conf("FrozenLake, not slippery", "FrozenLake", "gym:FrozenLake-v1,is_slippery=false"),
+    _conf("chain 7", "chain", "chain:7", steps=4000),
+    _conf("loop 4", "loop", "loop:4"),
+    _conf("LazyChain 6", "LazyChain", "lazychain:6,p_error=0.2"),
+    _conf("rooms 7", "rooms", "rooms:7,room=3", drawn=True, steps=3000),
+    _conf("lava rooms 7", "lava rooms", f"rooms:7,room=3,{LAVA}", drawn=True, steps=3000),
+    _conf("maintenance 16", "maintenance", "maintenance:16,profit=15", drawn=True),
+    _conf("patience 12", "patience", "patience:12,prize=50,lure=0.5", drawn=True),
+    _conf("inventory 15", "inventory", "inventory:15,orders=6,lot=3,price=10", drawn=True),
+    _conf("queue 12", "queue", "queue:12,hold=0.8", drawn=True),
+    _conf("admission 8", "admission", "admission:8,low=4,high=20", drawn=True),
+    _conf("selling 8", "selling", "selling:8", drawn=True, slow=True),
+    _conf("rental 3", "rental", "rental:3", drawn=True),
+    _conf("harvest 16", "harvest", "harvest:16", drawn=True),
+    _conf("reservoir 16", "reservoir", "reservoir:16", drawn=True),
+    _conf("seats 3", "seats", "seats:3", drawn=True),
+    _conf("jobs 6", "jobs", "jobs:6", drawn=True),
+    _conf("loop 4, rewards x 0.01", "loop", "loop:4,reward_scale=0.01"),
+    _conf("loop 4, rewards x 100", "loop", "loop:4,reward_scale=100"),
 )
 """Run once, after everything was chosen."""
 
