@@ -11,8 +11,9 @@ cost of this one; rewards and steps outside, of late, and steps after which both
 unit of losses, as of the beginning of this excursion (no unit: 0); steps after which an excursion that finds no pair
 that was never tried ends; step of the last one found, or of the beginning."""
 NUMBERS = 13
+PATIENCE_ROUNDS = 2.0
+"""Steps that an excursion goes on without finding anything, in numbers of states and one; at least `SHORTEST_PATIENCE`."""
 SHORTEST_PATIENCE = 16.0
-"""Steps that an excursion goes on without finding anything, at least; S + 1 where that is more."""
 ROUNDING = 1e-9
 """Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
@@ -24,7 +25,7 @@ def begin(state, n_states, rate):
     """Set the first excursion."""
     state[RATE] = rate
     state[HALF] = WINDOW
-    state[PATIENCE] = max(SHORTEST_PATIENCE, n_states + 1.0)
+    state[PATIENCE] = max(SHORTEST_PATIENCE, PATIENCE_ROUNDS * (n_states + 1.0))
     state[LENGTH] = state[SET_ASIDE] = n_states + 1.0
     state[BEGINS] = math.ceil((state[SET_ASIDE] / rate) ** 2)
 
