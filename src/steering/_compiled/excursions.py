@@ -12,8 +12,10 @@ unit of losses, as of the beginning of this excursion (no unit: 0); steps after 
 that was never tried ends; step of the last one found, or of the beginning."""
 NUMBERS = 13
 PATIENCE_ROUNDS = 2.0
-"""Steps that an excursion goes on without finding anything, in numbers of states and one; at least `SHORTEST_PATIENCE`."""
+"""Steps that an excursion goes on without finding anything, in units of S + 1; `SHORTEST_PATIENCE` at least."""
 SHORTEST_PATIENCE = 16.0
+PATIENCE_SHARE = 0.5
+"""The same as a share of the excursion's length, if that is more: a long excursion finds what is far away."""
 ROUNDING = 1e-9
 """Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
@@ -50,7 +52,7 @@ def account(state, sums, visits, states, actions, rewards):
                 cost = max(1.0, (state[USUAL] - r) / state[UNIT])
             if visits[s, a] == 0.0:
                 state[FOUND] = state[STEPS]
-            elif state[STEPS] - state[FOUND] >= state[PATIENCE]:
+            elif state[STEPS] - state[FOUND] >= max(state[PATIENCE], PATIENCE_SHARE * state[LENGTH]):
                 cost = state[LENGTH]  # all that may be spent
             state[COST] += cost
         else:
