@@ -131,7 +131,7 @@ def on_grid(value, start, factor):
 
 @jit
 def wide_spread(given, cells):
-    """The spread of mean rewards as seen, sqrt(sum of squared averages / (cells + 1)), where above the given; else 0."""
+    """The spread of mean rewards as seen, sqrt(sum of squared averages / (cells + 1)), if above the given; else 0."""
     sigma = spread_of(given)
     squares = 0.0
     for i in range(cells.shape[1]):

@@ -10,9 +10,11 @@ aside so far, this one's included, are c sqrt(t) (the option `excursions` is c).
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
 what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or
 (g - r) / u where that is more: g is the average reward outside of late and u is g - m, m being the mean over all pairs
-tried, or their standard deviation where that is more; but at most what something new may be worth, 0.6 (b - m), where b
-is what the best pair paid. So c sqrt(t) is the most that is spent: where every step loses what a usual pair pays less,
-an excursion ends before its time.
+tried (a disaster counts as no further below it than the best pair is above), or their standard deviation where that is
+more; but at most what something new may be worth, 0.6 (b - m), where b is what the best pair paid. So c sqrt(t) is the
+most that is spent: where every step loses what a usual pair pays less, an excursion ends before its time. So does one
+that has found no pair never tried before for half of its length, and for 2 (S + 1) and 16 steps: what was in reach has
+been seen. Since lengths double, what is far away is in reach of a later one.
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.
