@@ -148,9 +148,9 @@ def scales(tables: Tables) -> str:
 
 LOOKED = (
     "From DeepSea 24 on, the development tasks were the confirmations of two earlier defaults. The "
-    "confirmation has other sizes, instances and seeds, and was written down before any agent was run on it; rivals were "
-    "run on it before the last constants of the default were chosen, and their results were not looked at until then. "
-    "maze 30, another instance of a task of the last confirmation, is not in development because of the time that it "
+    "confirmation has other sizes, instances and seeds, and was written down before any agent was run on it; rivals "
+    "were run on it before the last constants of the default were chosen, and their results were not looked at until "
+    "then. maze 30, another instance of a task of the last confirmation, is not in development because of the time that it "
     "takes."
 )
 
@@ -163,8 +163,8 @@ def tasks_text(tasks: pd.DataFrame) -> str:
         "rival (the least mean score). Instances of development have seeds from 0, 1000 or 7000 on, its runs here from "
         f"{DEVELOPMENT_SEED} on. The confirmation has other sizes, instances from seed {CONFIRMATION_INSTANCE} on, "
         f"runs 0, 1, 2, ... (tuning in a task: from {TUNING_SEED} on), and kinds of tasks that development does not "
-        f"have: {', '.join(new)}. Both lists are in the code (`src/steering/paper/chapters/default/tasks.py`), and were "
-        f"before the confirmation was run. {LOOKED}"
+        f"have: {', '.join(new)}. Both lists are in the code (`src/steering/paper/chapters/default/tasks.py`), and "
+        f"were before the confirmation was run. {LOOKED}"
     )
 
 
