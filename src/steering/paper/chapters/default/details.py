@@ -150,8 +150,7 @@ LOOKED = (
     "From DeepSea 24 on, the development tasks were the confirmations of two earlier defaults. The "
     "confirmation has other sizes, instances and seeds, and was written down before any agent was run on it; rivals "
     "were run on it before the last constants of the default were chosen, and their results were not looked at until "
-    "then. maze 30, another instance of a task of the last confirmation, is not in development because of the time that it "
-    "takes."
+    "then. maze 30, another instance of a task of the last confirmation, takes too long for development."
 )
 
 
