@@ -1,6 +1,7 @@
 """One conformance suite for every executor: in this process, local processes, dask."""
 
 import json
+import contextlib
 import os
 import signal
 import subprocess
@@ -204,6 +205,13 @@ def _until_asleep(pid):
         time.sleep(0.02)
 
 
+def _until_gone(pid):
+    """Wait until a process that was killed has ended."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while _state(pid)[0] not in "ZX":
+            time.sleep(0.01)
+
+
 @pytest.mark.parametrize("cells", [1, 60])
 def test_a_worker_killed_while_it_hands_over_ends_nothing_else(cells, tmp_path):
     """The results are larger than a socket holds, so the worker waits in the middle of sending them."""
@@ -216,6 +224,7 @@ def test_a_worker_killed_while_it_hands_over_ends_nothing_else(cells, tmp_path):
         executor.wait(0.0)
         _until_asleep(executor.pids[0])
         os.kill(executor.pids[0], signal.SIGKILL)
+        _until_gone(executor.pids[0])  # until then it may go on sending as fast as its owner reads
         (_, outcome), *_ = wait_for(executor)
         assert outcome.rows == 0
         if cells == 1:
