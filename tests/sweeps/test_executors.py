@@ -1,7 +1,7 @@
 """One conformance suite for every executor: in this process, local processes, dask."""
 
-import json
 import contextlib
+import json
 import os
 import signal
 import subprocess
