@@ -22,7 +22,7 @@ PATIENCE_PAIRS = 60.0
 """Pairs tried that weigh as much as the given spread, where rewards turn out smaller than expected."""
 SPREAD_STEP = 1.1
 """Spreads move in steps of this factor."""
-WITHIN_PULL = 4.0
+WITHIN_PULL = 8.0
 """Outcomes, beyond the first of their rows, that weigh as much as the promise where rewards within rows are judged."""
 
 

@@ -1,9 +1,9 @@
 """Tasks of the study: two lists that share neither instances nor sizes, and whole families that only one of them has.
 
-Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. The second
-half of it were the confirmations of two earlier defaults; since their results were looked at, they are development now.
-`CONFIRMATION` has other sizes, other instances (seeds of environments from 9000; development has those from 0, 1000 and
-7000) and kinds of tasks that were never looked at in development. Seeds of runs:
+Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
+were the confirmations of three earlier defaults; since their results were looked at, they are development now.
+`CONFIRMATION` has other sizes, other instances (seeds of environments from 11000; development has those from 0, 1000,
+7000 and 9000) and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -17,7 +17,7 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
-CONFIRMATION_INSTANCE = 9000
+CONFIRMATION_INSTANCE = 11_000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
@@ -117,6 +117,37 @@ DEVELOPMENT = (
     _seen("jobs 8", "jobs", "jobs:8", drawn=True, first=7000),
     _seen("loop 5, rewards x 0.01", "loop", "loop:5,reward_scale=0.01"),
     _seen("loop 5, rewards x 100", "loop", "loop:5,reward_scale=100"),
+    _seen("DeepSea 20", "DeepSea", "deepsea:20", steps=4000),
+    _seen("grid DeepSea 5", "grid DeepSea", "griddeepsea:5"),
+    _seen("stochastic grid DeepSea 5", "stochastic grid DeepSea", "griddeepsea:5,stochastic=true", steps=3000),
+    _seen("WideNarrow 1,9", "WideNarrow", "widenarrow:1,9", steps=5000),
+    _seen("RiverSwim 10", "RiverSwim", "riverswim:10", steps=4000),
+    _seen("PriorMDP 8x3", "PriorMDP", "priormdp:8,3", drawn=True, first=9000),
+    _seen("Garnet 16x5", "Garnet", "garnet:16,5,3,sigma=0.1", drawn=True, first=9000),
+    _seen("noisy Garnet 15x3", "noisy Garnet", "garnet:15,3,4,pays=0.5,sigma=1", drawn=True, first=9000, steps=3000),
+    _seen("maze 7", "maze", "maze:7", drawn=True, first=9000, steps=4000),
+    _seen("lava maze 7", "lava maze", f"maze:7,{LAVA}", drawn=True, first=9000, steps=4000),
+    _seen("lock 4,6", "lock", "lock:4,6,slip=0.15,lure=0.03", drawn=True, first=9000),
+    _seen("cost Garnet 24x3", "cost Garnet", f"garnet:24,3,3,{COSTS}", drawn=True, first=9000),
+    _seen("FrozenLake, not slippery", "FrozenLake", "gym:FrozenLake-v1,is_slippery=false"),
+    _seen("chain 7", "chain", "chain:7", steps=4000),
+    _seen("loop 4", "loop", "loop:4"),
+    _seen("LazyChain 6", "LazyChain", "lazychain:6,p_error=0.2"),
+    _seen("rooms 7", "rooms", "rooms:7,room=3", drawn=True, first=9000, steps=3000),
+    _seen("lava rooms 7", "lava rooms", f"rooms:7,room=3,{LAVA}", drawn=True, first=9000, steps=3000),
+    _seen("maintenance 16", "maintenance", "maintenance:16,profit=15", drawn=True, first=9000),
+    _seen("patience 12", "patience", "patience:12,prize=50,lure=0.5", drawn=True, first=9000),
+    _seen("inventory 15", "inventory", "inventory:15,orders=6,lot=3,price=10", drawn=True, first=9000),
+    _seen("queue 12", "queue", "queue:12,hold=0.8", drawn=True, first=9000),
+    _seen("admission 8", "admission", "admission:8,low=4,high=20", drawn=True, first=9000),
+    _seen("selling 8", "selling", "selling:8", drawn=True, first=9000),
+    _seen("rental 3", "rental", "rental:3", drawn=True, first=9000),
+    _seen("harvest 16", "harvest", "harvest:16", drawn=True, first=9000),
+    _seen("reservoir 16", "reservoir", "reservoir:16", drawn=True, first=9000),
+    _seen("seats 3", "seats", "seats:3", drawn=True, first=9000),
+    _seen("jobs 6", "jobs", "jobs:6", drawn=True, first=9000),
+    _seen("loop 4, rewards x 0.01", "loop", "loop:4,reward_scale=0.01"),
+    _seen("loop 4, rewards x 100", "loop", "loop:4,reward_scale=100"),
 )
 """What was looked at while the default was made."""
 
@@ -124,38 +155,41 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 20", "DeepSea", "deepsea:20", steps=4000),
-    _conf("grid DeepSea 5", "grid DeepSea", "griddeepsea:5", steps=2000),
-    _conf("stochastic grid DeepSea 5", "stochastic grid DeepSea", "griddeepsea:5,stochastic=true", steps=3000),
-    _conf("WideNarrow 1,9", "WideNarrow", "widenarrow:1,9", steps=5000),
-    _conf("RiverSwim 10", "RiverSwim", "riverswim:10", steps=4000),
-    _conf("PriorMDP 8x3", "PriorMDP", "priormdp:8,3", drawn=True, slow=True),
-    _conf("Garnet 16x5", "Garnet", "garnet:16,5,3,sigma=0.1", drawn=True),
-    _conf("noisy Garnet 15x3", "noisy Garnet", "garnet:15,3,4,pays=0.5,sigma=1", drawn=True, steps=3000),
-    _conf("maze 7", "maze", "maze:7", drawn=True, steps=4000),
-    _conf("maze 30", "maze", "maze:30,seed=9000", steps=40_000, large=True),
-    _conf("lava maze 7", "lava maze", f"maze:7,{LAVA}", drawn=True, steps=4000),
-    _conf("lock 4,6", "lock", "lock:4,6,slip=0.15,lure=0.03", drawn=True),
-    _conf("cost Garnet 24x3", "cost Garnet", f"garnet:24,3,3,{COSTS}", drawn=True),
-    _conf("FrozenLake, not slippery", "FrozenLake", "gym:FrozenLake-v1,is_slippery=false"),
-    _conf("chain 7", "chain", "chain:7", steps=4000),
-    _conf("loop 4", "loop", "loop:4"),
-    _conf("LazyChain 6", "LazyChain", "lazychain:6,p_error=0.2"),
-    _conf("rooms 7", "rooms", "rooms:7,room=3", drawn=True, steps=3000),
-    _conf("lava rooms 7", "lava rooms", f"rooms:7,room=3,{LAVA}", drawn=True, steps=3000),
-    _conf("maintenance 16", "maintenance", "maintenance:16,profit=15", drawn=True),
-    _conf("patience 12", "patience", "patience:12,prize=50,lure=0.5", drawn=True),
-    _conf("inventory 15", "inventory", "inventory:15,orders=6,lot=3,price=10", drawn=True),
-    _conf("queue 12", "queue", "queue:12,hold=0.8", drawn=True),
-    _conf("admission 8", "admission", "admission:8,low=4,high=20", drawn=True),
-    _conf("selling 8", "selling", "selling:8", drawn=True, slow=True),
-    _conf("rental 3", "rental", "rental:3", drawn=True),
-    _conf("harvest 16", "harvest", "harvest:16", drawn=True),
-    _conf("reservoir 16", "reservoir", "reservoir:16", drawn=True),
-    _conf("seats 3", "seats", "seats:3", drawn=True),
-    _conf("jobs 6", "jobs", "jobs:6", drawn=True),
-    _conf("loop 4, rewards x 0.01", "loop", "loop:4,reward_scale=0.01"),
-    _conf("loop 4, rewards x 100", "loop", "loop:4,reward_scale=100"),
+    _conf("DeepSea 22", "DeepSea", "deepsea:22", steps=4000),
+    _conf("dense DeepSea 12", "dense DeepSea", "deepsea:12,reward=dense"),
+    _conf("grid DeepSea 8", "grid DeepSea", "griddeepsea:8", steps=3000),
+    _conf("stochastic grid DeepSea 4", "stochastic grid DeepSea", "griddeepsea:4,stochastic=true"),
+    _conf("WideNarrow 1,10", "WideNarrow", "widenarrow:1,10", steps=5000),
+    _conf("RiverSwim 11", "RiverSwim", "riverswim:11", steps=4000),
+    _conf("PriorMDP 5x4", "PriorMDP", "priormdp:5,4", drawn=True, slow=True),
+    _conf("Garnet 18x4", "Garnet", "garnet:18,4,3,sigma=0.1", drawn=True),
+    _conf("deterministic Garnet 20x4", "deterministic Garnet", "garnet:20,4,1,sigma=0.1", drawn=True),
+    _conf("noisy Garnet 12x4", "noisy Garnet", "garnet:12,4,4,pays=0.5,sigma=1", drawn=True, steps=3000),
+    _conf("maze 9", "maze", "maze:9", drawn=True, steps=5000),
+    _conf("still maze 8", "still maze", "maze:8,slip=0", drawn=True, steps=4000),
+    _conf("maze 30", "maze", f"maze:30,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
+    _conf("lava maze 9", "lava maze", f"maze:9,{LAVA}", drawn=True, steps=5000),
+    _conf("lock 5,6", "lock", "lock:5,6,slip=0.1,lure=0.03", drawn=True, steps=3000),
+    _conf("cost Garnet 16x4", "cost Garnet", f"garnet:16,4,3,{COSTS}", drawn=True),
+    _conf("FrozenLake, less slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.8", steps=3000),
+    _conf("chain 8", "chain", "chain:8", steps=5000),
+    _conf("loop 6", "loop", "loop:6"),
+    _conf("LazyChain 9", "LazyChain", "lazychain:9,p_error=0.1", steps=3000),
+    _conf("rooms 8", "rooms", "rooms:8,room=3", drawn=True, steps=3000),
+    _conf("lava rooms 6", "lava rooms", f"rooms:6,room=3,{LAVA}", drawn=True),
+    _conf("maintenance 18", "maintenance", "maintenance:18,profit=12", drawn=True),
+    _conf("patience 11", "patience", "patience:11,prize=60,lure=0.6", drawn=True),
+    _conf("inventory 16", "inventory", "inventory:16,orders=5,lot=3,price=11", drawn=True),
+    _conf("queue 14", "queue", "queue:14,hold=0.9", drawn=True),
+    _conf("admission 9", "admission", "admission:9,low=5,high=22", drawn=True),
+    _conf("selling 9", "selling", "selling:9", drawn=True, slow=True),
+    _conf("rental 4, three moves", "rental", "rental:4,moves=3", drawn=True),
+    _conf("harvest 18", "harvest", "harvest:18", drawn=True),
+    _conf("reservoir 18", "reservoir", "reservoir:18", drawn=True),
+    _conf("seats 5", "seats", "seats:5", drawn=True),
+    _conf("jobs 7", "jobs", "jobs:7", drawn=True),
+    _conf("RiverSwim 11, rewards x 0.01", "RiverSwim", "riverswim:11,reward_scale=0.01", steps=4000),
+    _conf("RiverSwim 11, rewards x 100", "RiverSwim", "riverswim:11,reward_scale=100", steps=4000),
 )
 """Run once, after everything was chosen."""
 
