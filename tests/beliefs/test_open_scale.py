@@ -90,10 +90,10 @@ def test_rewards_within_rows_are_looked_for_where_they_differ(form) -> None:
         return belief.row_promise, belief.promise
 
     alike, whole = promised(0.0)
-    assert alike < 0.15 * whole  # 4 / 44 of the promise is left, whatever the data say
+    assert alike == pytest.approx(whole * 8 / 48, rel=0.1)  # what is left, whatever the data say; in steps of 1.1
     apart, whole = promised(2.0)
     # Two values 2 apart, half of the visits each: n (1 - 1/2) reach, n visits 1 from the middle: tau^2 = 2.
-    assert apart == pytest.approx(np.sqrt(2.0) * 40 / 44 + whole * 4 / 44, rel=0.1)
+    assert apart == pytest.approx(np.sqrt(2.0) * 40 / 48 + whole * 8 / 48, rel=0.1)
 
 
 @pytest.mark.parametrize("form", FORMS)
