@@ -131,7 +131,7 @@ def river(scale: float, n: int = 8) -> TabularMDP:
 def test_excursions_find_what_the_prior_does_not_think_possible() -> None:
     """With rewards of hundreds and a prior about one, the income at the spring looks like all there is.
 
-    Of 200 runs 164 settle there without excursions and 31 with them. Of 24 runs then at least 12 do (error rate 2e-4)
+    Of 200 runs 164 settle there without excursions and 31 with them. Of 24 runs then at least 12 do (error rate 1e-4)
     and at most 8 (0.7 %); seeds are fixed, so the outcome is one and the same each time.
     """
     env = steering.make_env(river(100.0), discount=0.9, replan_every=9)
