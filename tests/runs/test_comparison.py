@@ -122,3 +122,21 @@ def test_a_random_agent_scores_one() -> None:
     results = steering.run("riverswim:6", "q_learning:epsilon=1", steps=300, seeds=200)
     scores = results.regret(normalised="random", kind="expected")
     assert abs(scores.mean() - 1) < 5 * scores.std(ddof=1) / np.sqrt(200)
+
+
+LEARNED = "concentration=learned,reward_scale=learned,replan=learned"
+
+
+@pytest.mark.parametrize(
+    "agents", [["psrl", "ids", "q_learning"], ["mm", f"psrl:{LEARNED}", f"ids:planning=mean,{LEARNED}"]]
+)
+def test_the_legend_lies_within_the_figure(agents: list[str]) -> None:
+    """Also where the names of agents are long: then it has fewer columns."""
+    sheet = steering.run("deepsea:4", agents, steps=20, seeds=1).plot()
+    sheet.canvas.draw()
+    (legend,) = sheet.legends
+    extent = legend.get_window_extent()
+    assert min(extent.x0, extent.y0) >= 0.0
+    assert extent.x1 <= sheet.bbox.width
+    assert extent.y1 < min(axes.bbox.y0 for axes in sheet.axes)
+    assert len(legend.get_texts()) == len(agents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from steering.runs.tables import MEASURES, UNITS, Tabled, count, headline
 
 PANELS = 24
 COLUMNS = 3
+LINE = 80
+"""Characters of a label in one line of the legend."""
 
 
 def data(runs: Tabled) -> pd.DataFrame:
@@ -62,8 +65,7 @@ def figure(table: pd.DataFrame) -> Figure:
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     looks = style.looks(list(dict.fromkeys(table["agent"])))
-    lines = -(-len(looks) // COLUMNS)  # of the legend
-    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8 + 0.2 * lines)
+    sheet = new_figure(max(4.2 * columns, 7.2), 3.4 * rows + 0.8)
     handles: dict[str, Artist] = {}
     for place, part in enumerate(panels):
         axes = sheet.add_subplot(rows, columns, place + 1)
@@ -73,6 +75,17 @@ def figure(table: pd.DataFrame) -> Figure:
     sheet.supylabel(MEASURES[table.attrs["measure"]], fontsize="medium")
     banded = bool(table["low"].notna().any())
     sheet.suptitle(f"Mean over seeds{f', band: {BAND}' if banded else ''}", fontsize="medium")
-    columns = min(len(handles), COLUMNS)
-    sheet.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns, frameon=False)
+    _add_legend(sheet, handles)
     return sheet
+
+
+def _add_legend(sheet: Figure, handles: Mapping[str, Artist]) -> None:
+    """Legend below the panels, in as many columns as its labels leave room for; the figure grows by its height."""
+    labels = ["\n".join(wrap(label, LINE)) for label in handles]
+    for columns in range(min(len(handles), COLUMNS), 0, -1):
+        legend = sheet.legend(list(handles.values()), labels, loc="outside lower center", ncols=columns, frameon=False)
+        extent = legend.get_window_extent(sheet.canvas.get_renderer())  # type: ignore[attr-defined]
+        if extent.width <= sheet.bbox.width or columns == 1:
+            sheet.set_figheight(sheet.get_figheight() + extent.height / sheet.dpi)
+            return
+        legend.remove()
