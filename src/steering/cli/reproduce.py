@@ -39,7 +39,7 @@ def reproduce_command(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="4 to 6 seeds, minutes on two cores (the default).")] = False,
-    full: Annotated[bool, typer.Option("--full", help="30 seeds; 7 to 9 minutes on two cores.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="30 seeds; 5 to 9 minutes on two cores.")] = False,
     out_dir: Annotated[
         Path | None,
         typer.Option(
