@@ -73,6 +73,52 @@ def test_the_spread_never_falls_and_the_promise_follows_the_best_reward() -> Non
     assert belief.promise > 10 * sigma
 
 
+def told(form, rewards, times: int):
+    """A belief that was shown one action of every state, each with its reward."""
+    belief = form(len(rewards), 1, reward_scale="open")
+    for _ in range(times):
+        for s, reward in enumerate(rewards):
+            belief.observe(s, 0, float(reward), (s + 1) % len(rewards))
+    belief.refresh()
+    return belief
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("others", [6, 28])
+def test_the_promise_is_what_the_best_has_above_the_middle(form, others: int) -> None:
+    """The worst counts as no further below the common mean than the best is above; in steps of a factor 1.1."""
+    rewards = np.array([50.0, -300.0] + [0.0] * others)
+    belief = told(form, rewards, 3)
+    low = 2 * belief.prior[0] - 50.0
+    wanted = 0.6 * (50.0 - np.maximum(rewards, low).mean())
+    assert low > -300.0
+    assert belief.promise == pytest.approx(wanted, rel=0.05)
+    assert 0.6 * (50.0 - rewards.mean()) > 1.1 * belief.promise
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rewards_far_apart_are_no_noise(form) -> None:
+    belief = told(form, [1000.0 * (-1) ** s * (1 + s) for s in range(6)], 2)
+    _, _, alpha, beta = belief.prior
+    assert np.sqrt(beta / (alpha - 1)) < 1.0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_noise_may_be_a_millionth_of_what_was_expected(form) -> None:
+    assert told(form, [1e-5 * s for s in range(6)], 8).noise_unit < 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rewards_that_are_all_alike_or_in_doubt_leave_the_promise_as_it_was(form) -> None:
+    sigma = form(6, 1, reward_scale="open").promise
+    assert told(form, [100.0] * 6, 5).promise == pytest.approx(sigma)
+    doubt = form(6, 1, reward_scale="open")
+    for i in range(24):  # noise of 0.1, and one mean a little above the others
+        doubt.observe(i % 6, 0, 0.1 * (-1) ** (i // 6) + (0.05 if i % 6 == 5 else 0.0), (i + 1) % 6)
+    doubt.refresh()
+    assert doubt.promise == pytest.approx(sigma)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_rewards_within_rows_are_looked_for_where_they_differ(form) -> None:
     """Forty rows of two outcomes: if both pay alike the row promises little, if they are 2 apart about that spread."""

@@ -9,7 +9,7 @@ STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT
 """Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c;
 cost of this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and
 unit of losses, as of the beginning of this excursion (no unit: 0); steps after which an excursion that finds no pair
-that was never tried ends; step of the last one found, or of the beginning."""
+that was never tried ends, at least; step of the last one found, or of the beginning."""
 NUMBERS = 13
 PATIENCE_ROUNDS = 2.0
 """Steps that an excursion goes on without finding anything, in units of S + 1; `SHORTEST_PATIENCE` at least."""
@@ -34,7 +34,7 @@ def begin(state, n_states, rate):
 
 @jit
 def due(state):
-    """Whether the next step belongs to an excursion that has not cost too much."""
+    """Whether the next step belongs to an excursion that has neither cost too much nor gone on without a find."""
     return state[STEPS] >= state[BEGINS] and state[COST] < state[LENGTH]
 
 
@@ -89,7 +89,7 @@ def _price(state, sums, visits):
                 mean += step / n
                 squares += step * (x - mean)
     if best > mean:
-        # No pair counts as further below the mean than the best is above: disasters make no losses cheap.
+        # No pair counts as further below the mean than the best is above: a disaster makes losses hardly cheaper.
         low = 2.0 * mean - best
         mean = 0.0
         for s in range(sums.shape[0]):

@@ -153,7 +153,11 @@ def with_spread(prior, tau):
 
 @jit
 def middle(prior, best, cells):
-    """The common mean, with no cell further below it than the `best` is above: disasters promise no prizes."""
+    """Mean of the averages, with weights n / (n + lambda) and without the given mean; the least are raised.
+
+    No average counts as further below the common mean than the `best` is above: of a disaster of size D among n cells
+    about 2 D / n^2 is left.
+    """
     low = 2.0 * prior[0] - best
     weight = 0.0
     total = 0.0
@@ -170,8 +174,8 @@ def promise(given, prior, cells, tried):
 
     It is `PROMISE` times what the best mean seen has above the `middle` of all, where that is more than the given
     spread sigma_0. Where it is less, and some mean is above the common one beyond doubt (`CERTAIN` standard errors), it
-    goes from sigma_0 to `PROMISE` times what the best has above the common mean, if that is less, as more pairs have
-    been tried: w = tried / (tried + `PATIENCE_PAIRS`), sigma_0^(1 - w) (`PROMISE` best)^w.
+    goes from sigma_0 to `PROMISE` times what the best has above the common mean mu_0, if that is less, as more pairs
+    have been tried: w = tried / (tried + `PATIENCE_PAIRS`), sigma_0^(1 - w) min(`PROMISE` (best - mu_0), sigma_0)^w.
     """
     sigma = spread_of(given)
     best = -math.inf
@@ -195,7 +199,7 @@ def promise(given, prior, cells, tried):
 def worth(promised, within, grown, visits):
     """What an outcome never seen of a pair is worth: the promise, and more for few visits where time has passed.
 
-    Times sqrt(1 + g / (1 + n)^2) for n visits, `grown` g being the mean number of visits of a pair.
+    Times sqrt(1 + g / (1 + n)^2) for n visits, `grown` g being `persistence` times the mean number of visits of a pair.
     """
     scale = math.sqrt(1.0 + grown / ((1.0 + visits) * (1.0 + visits)))
     return scale * (within if visits > 0.0 else promised)

@@ -8,13 +8,14 @@ information of a row never visited, in the model in force, with a horizon of `RE
 The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1) steps and begins when all steps set
 aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
-what is unknown cannot be reached, and ends when it has cost more than its number of steps. A step costs 1, or
-(g - r) / u where that is more: g is the average reward outside of late and u is g - m, m being the mean over all pairs
-tried (a disaster counts as no further below it than the best pair is above), or their standard deviation where that is
-more; but at most what something new may be worth, 0.6 (b - m), where b is what the best pair paid. So c sqrt(t) is the
-most that is spent: where every step loses what a usual pair pays less, an excursion ends before its time. So does one
-that has found no pair never tried before for half of its length, and for 2 (S + 1) and 16 steps: what was in reach has
-been seen. Since lengths double, what is far away is in reach of a later one.
+what is unknown cannot be reached, and ends when it has cost as much as its number of steps. A step costs 1, or
+(g - r) / u where that is more. Here g is the average reward of late outside of excursions, and u is g - m, or the
+standard deviation over pairs where that is more, but at most what something new may be worth, 0.6 (b - m); b is what
+the best pair paid and m the mean over all pairs tried, with those below 2 m' - b raised to that, m' being their plain
+mean: a disaster counts for little. So c sqrt(t) is the most that is spent: where every step loses what a usual pair
+pays less, an excursion ends before its time. So does one that has found no pair never tried before for half of its
+length, and for 2 (S + 1) and 16 steps: what was in reach has been seen. Both are counted from its first step on, also
+while it is left out. Since lengths double, what is far away is in reach of a later one.
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.

@@ -23,15 +23,19 @@ what was never tried is expected to cost about as much.
 **How large rewards are** (``reward_scale="open"``: all of the above, and this). The spread of mean rewards grows with
 what was seen: tau^2 = max(sigma_0^2, sum of squared averages / (cells + 1)), and lambda_0 falls to
 beta_0 / (tau^2 (alpha_0 - 1)), so that rewards of -25 are believed even if the prior expected nothing beyond 2. It
-never falls below the given sigma_0. Apart from it, `promise` says what a reward never seen may be worth to somebody who
-looks for it: 0.6 times the best mean seen above the common one, reached at once from below, and from above only as
-pairs were tried (with k of them the weight k / (k + 60)) once some reward is better than the common one beyond doubt
-(four standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are looked for
-in much the same way. `row_promise` says the same of an outcome never seen of a pair that was tried, above what the pair
-has paid: the spread of rewards within rows as measured, mixed with `promise` until a few rows have shown several
-outcomes, and at most `promise`. The model of the data expects such an outcome to pay what its row has paid (the other
-models, and `value_spread`, expect the common mean). Where rewards follow from state and action alone, little is left to
-look for in a pair that was tried.
+never falls below the given sigma_0. The noise is judged with the same tau: rewards far apart are no noise if each comes
+again as it was; units c go down to 1e-6 (``learned``: 1e-3).
+
+Apart from it, `promise` says what a reward never seen may be worth to somebody who looks for it: 0.6 times what the
+best mean seen has above the middle of all (the mean of averages, one far below the common mean counting as no further
+below it than the best is above), if that is more than sigma_0. Else it goes from sigma_0 to 0.6 times what the best has
+above the common mean as pairs are tried (with k of them the weight k / (k + 60)), once some reward is better than that
+beyond doubt (four standard errors). So rewards that are all a hundred times smaller or larger than the prior has it are
+looked for in much the same way, unless there are disasters among them. `row_promise` says the same of an outcome never
+seen of a pair that was tried, above what the pair has paid: the spread of rewards within rows as measured, mixed with
+`promise` until a few rows have shown several outcomes, and at most `promise`. The model of the data expects such an
+outcome to pay what its row has paid (the other models, and `value_spread`, expect the common mean). Where rewards
+follow from state and action alone, little is left to look for in a pair that was tried.
 
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.

@@ -20,7 +20,7 @@ from steering.runs.tables import MEASURES, UNITS, Tabled, count, headline
 PANELS = 24
 COLUMNS = 3
 LINE = 80
-"""Characters of a label in one line of the legend."""
+"""Usual characters of a label in one line of the legend."""
 
 
 def data(runs: Tabled) -> pd.DataFrame:

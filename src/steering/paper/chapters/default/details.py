@@ -148,8 +148,9 @@ def scales(tables: Tables) -> str:
 
 LOOKED = (
     "From DeepSea 24 on, the development tasks were the confirmations of three earlier defaults. The "
-    "confirmation has other sizes, instances and seeds, and was written down, and the default frozen, before any agent "
-    "was run on it. The last constant of the default was also judged on 600 runs of DeepSea 8 with seeds from 0 on. "
+    "confirmation has other instances and seeds, other sizes or parameters, and was written down, and the default "
+    "frozen, before any agent was run on it. Dense DeepSea is in the reproduction too (size 8); nothing was chosen on "
+    "it. The last constant of the default was also judged on 600 runs of DeepSea 8 with seeds from 0 on. "
     "maze 30, another instance of a task of the last confirmation, takes too long for development."
 )
 
@@ -160,7 +161,7 @@ def tasks_text(tasks: pd.DataFrame) -> str:
     return (
         "Everything that was chosen was chosen on the development tasks: our default, and the one setting of every "
         "rival (the least mean score). Instances of development have seeds from 0, 1000, 7000 or 9000 on, its "
-        f"runs here from {DEVELOPMENT_SEED} on. The confirmation has other sizes, instances from seed "
+        f"runs here from {DEVELOPMENT_SEED} on. The confirmation has instances from seed "
         f"{CONFIRMATION_INSTANCE} on, runs 0, 1, 2, ... (tuning in a task: from {TUNING_SEED} on), and kinds of tasks "
         f"that development does not have: {', '.join(new)}. Both lists are in the code "
         f"(`src/steering/paper/chapters/default/tasks.py`), and were before the confirmation was run. {LOOKED}"

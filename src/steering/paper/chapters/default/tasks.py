@@ -1,9 +1,9 @@
-"""Tasks of the study: two lists that share neither instances nor sizes, and whole families that only one of them has.
+"""Tasks of the study: two lists that share no instance, and no size but where another parameter differs.
 
 Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
 were the confirmations of three earlier defaults; since their results were looked at, they are development now.
-`CONFIRMATION` has other sizes, other instances (seeds of environments from 11000; development has those from 0, 1000,
-7000 and 9000) and kinds of tasks that were never looked at in development. Seeds of runs:
+`CONFIRMATION` has other instances (seeds of environments from 11000; development has those from 0, 1000, 7000 and 9000)
+and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
