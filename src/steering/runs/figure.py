@@ -21,6 +21,8 @@ PANELS = 24
 COLUMNS = 3
 LINE = 80
 """Usual characters of a label in one line of the legend."""
+LINE_HEIGHT = 0.2
+"""Inches."""
 
 
 def data(runs: Tabled) -> pd.DataFrame:
@@ -80,12 +82,13 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def _add_legend(sheet: Figure, handles: Mapping[str, Artist]) -> None:
-    """Legend below the panels, in as many columns as its labels leave room for; the figure grows by its height."""
+    """Legend below the panels, in as many columns as its labels leave room for; the figure grows by its lines."""
     labels = ["\n".join(wrap(label, LINE)) for label in handles]
     for columns in range(min(len(handles), COLUMNS), 0, -1):
         legend = sheet.legend(list(handles.values()), labels, loc="outside lower center", ncols=columns, frameon=False)
         extent = legend.get_window_extent(sheet.canvas.get_renderer())  # type: ignore[attr-defined]
         if extent.width <= sheet.bbox.width or columns == 1:
-            sheet.set_figheight(sheet.get_figheight() + extent.height / sheet.dpi)
+            lines = -(-len(labels) // columns) + sum(label.count("\n") for label in labels)
+            sheet.set_figheight(sheet.get_figheight() + LINE_HEIGHT * lines)
             return
         legend.remove()
