@@ -39,7 +39,7 @@ def test_a_few_seeds_stay_below_the_promise(env: str, limit: float) -> None:
 @pytest.mark.parametrize(
     ("env", "steps", "eta", "limit"),
     [
-        ("deepsea:8", 5000, 1.0, 0.03),
+        ("deepsea:8", 5000, 1.0, 0.012),
         ("deepsea:15", 5000, 1.0, 0.022),
         ("deepsea:30", 5000, 1.0, 0.06),
         ("deepsea:40", 5000, 1.0, 0.11),
