@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import steering
 from helpers import masked_mdp, problem_of
 from steering.agents import describe_agent, make_agent
+from steering.agents.large import RepairedPlan
 from steering.agents.steering import Steering
 from steering.agents.steering_options import SteeringOptions
 from steering.beliefs.normal_gamma import prior_spread
@@ -145,6 +147,35 @@ def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: in
         Q = np.where(env.mask, r + bonus(V) + discount * P @ V, -np.inf)
         V = Q.max(axis=1)
         np.testing.assert_array_equal(agent.policy[h], Q.argmax(axis=1))
+
+
+@pytest.mark.parametrize(("belief", "horizon"), [("dense", None), ("sparse", None), ("dense", 200), ("sparse", 200)])
+def test_values_do_not_feed_on_their_own_spread(
+    belief: str, horizon: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a limit they grow with every plan, or with every step of an episode, and overflow.
+    weight, largest = 100.0, [0.0]
+    env = make_env("maze:6", horizon=horizon)
+
+    def note(values: np.ndarray) -> None:
+        assert np.isfinite(values).all()
+        largest[0] = max(largest[0], float(np.abs(values).max()))
+
+    value_bonus, update = Steering._value_bonus, RepairedPlan.update
+
+    def bonus(self: Steering, r: np.ndarray, V: np.ndarray, *rest: float) -> np.ndarray:
+        note(V)
+        return value_bonus(self, r, V, *rest)
+
+    def updated(self: RepairedPlan, *given: Any) -> None:
+        update(self, *given)
+        note(self.V)
+
+    monkeypatch.setattr(Steering, "_value_bonus", bonus)
+    monkeypatch.setattr(RepairedPlan, "update", updated)
+    run(env, f"steering:value_weight={weight}", steps=1000, seeds=1, belief=belief)
+    # Rewards with all other bonuses are below 3 here, plans look 200 steps ahead, and every step may have its bonus.
+    assert 1e3 < largest[0] <= 3.0 * 200.0 * (1.0 + weight * 200.0)
 
 
 def test_a_sampled_model_has_information_and_no_reward_terms() -> None:

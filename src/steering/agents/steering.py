@@ -199,7 +199,7 @@ class Steering(ModelBasedAgent):
             self.solve(P, total, self.discount)
         elif self.problem.horizon is None:
             for _ in range(ROUNDS):
-                bonus = o.value_weight * self.belief.value_spread(self._values, self.discount)
+                bonus = self._value_bonus(total, self._values, self.discount, 1.0 / (1.0 - self.discount))
                 self._values = self.solve(P, total + bonus, self.discount)[0][0]
         else:
             self._solve_backwards(P, total)
@@ -209,11 +209,20 @@ class Steering(ModelBasedAgent):
         p, V = self.problem, np.zeros(self.problem.n_states)
         assert p.horizon is not None
         for h in range(p.horizon - 1, -1, -1):
-            Q = r + self.options.value_weight * self.belief.value_spread(V, p.discount)
+            Q = r + self._value_bonus(r, V, p.discount, float(p.horizon))
             Q += p.discount * expected(P, V)
             Q[~p.mask] = -np.inf
             V = Q.max(axis=1)
             canonical_policy(Q, self.policy[h], TIE_TOLERANCE * float(np.abs(V).max()))
+
+    def _value_bonus(self, r: Floats, V: Floats, discount: float, steps: float) -> Floats:
+        """`value_weight` times the spread of each row's mean value.
+
+        No row counts as more uncertain than the largest reward in all of those steps: with large weights values would
+        otherwise feed on their own spread and grow from plan to plan without end.
+        """
+        limit = steps * float(np.abs(r[self.problem.mask]).max())
+        return self.options.value_weight * np.minimum(self.belief.value_spread(V, discount), limit)
 
     def _bonus(self) -> RowBonus:
         """What a plan that is repaired adds to the rewards."""
