@@ -163,9 +163,9 @@ def test_values_do_not_feed_on_their_own_spread(
 
     value_bonus, update = Steering._value_bonus, RepairedPlan.update
 
-    def bonus(self: Steering, r: np.ndarray, V: np.ndarray, *rest: float) -> np.ndarray:
+    def bonus(self: Steering, V: np.ndarray, *rest: float) -> np.ndarray:
         note(V)
-        return value_bonus(self, r, V, *rest)
+        return value_bonus(self, V, *rest)
 
     def updated(self: RepairedPlan, *given: Any) -> None:
         update(self, *given)
@@ -174,8 +174,26 @@ def test_values_do_not_feed_on_their_own_spread(
     monkeypatch.setattr(Steering, "_value_bonus", bonus)
     monkeypatch.setattr(RepairedPlan, "update", updated)
     run(env, f"steering:value_weight={weight}", steps=1000, seeds=1, belief=belief)
-    # Rewards with all other bonuses are below 3 here, plans look 200 steps ahead, and every step may have its bonus.
-    assert 1e3 < largest[0] <= 3.0 * 200.0 * (1.0 + weight * 200.0)
+    # A reward and a promise are below 4 here, together, plans look 200 steps ahead, and every step may have its bonus.
+    assert 1e3 < largest[0] <= 4.0 * 200.0 * (1.0 + weight * 10.0 * 200.0)
+
+
+@pytest.mark.parametrize("belief", ["dense", "sparse"])
+@pytest.mark.parametrize("horizon", [None, 2, 40])
+def test_the_limit_of_the_spread_of_values_does_nothing_by_default(
+    belief: str, horizon: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rewards that cancel within rows: all there is to gain is in the spread, and mean rewards of pairs are 0.
+    rng = np.random.default_rng(1)
+    P = rng.dirichlet([2.0, 2.0], size=(2, 2))
+    R = np.tile([1.0, -1.0], (2, 2, 1))
+    R -= (P * R).sum(axis=-1, keepdims=True)
+    for world in (make_env(TabularMDP(P, R), horizon=horizon), make_env("maze:4", horizon=horizon)):
+        kept = [run(world, "steering:novelty=0,reward_noise=0", steps=500, seeds=2, belief=belief).rewards]
+        with monkeypatch.context() as patch:
+            patch.setattr("steering.agents.steering.MOST", np.inf)
+            kept.append(run(world, "steering:novelty=0,reward_noise=0", steps=500, seeds=2, belief=belief).rewards)
+        np.testing.assert_array_equal(*kept)
 
 
 def test_a_sampled_model_has_information_and_no_reward_terms() -> None:

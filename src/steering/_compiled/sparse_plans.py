@@ -39,10 +39,10 @@ from steering._compiled.stein import barker_row
 PATIENCE = 1
 """Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
-ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN, LARGEST = range(10)
+ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN = range(9)
 """Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen in
-rows never tried and in others, how far it has grown, and the largest local reward, spread of values aside."""
-RESTS = 10
+rows never tried and in others, and how far it has grown."""
+RESTS = 9
 YES = np.bool_(True)
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
@@ -96,8 +96,7 @@ def information_rows(kind, pool, totals, n_states, eta, diagonal, space, known, 
 def _local(row, belief, prior, choice, model, tables, fresh, space, about):
     """Model, information and local reward of one row; the information is kept unless the row is `fresh`.
 
-    `about` is (values, discount, `deviations` of the values, limit), for the spread of the row's mean value. Returns
-    the size of the local reward without that spread.
+    `about` is (values, discount, `deviations` of the values, limit), for the spread of the row's mean value.
     """
     pool, totals = belief[0], belief[1]
     n_states, e, eta, kind, diagonal, weights, pooled = choice
@@ -107,38 +106,27 @@ def _local(row, belief, prior, choice, model, tables, fresh, space, about):
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
     mass = (n_states - pool[1][row]) * model[1][row]
     local[row] = r + bonus(weights, D[row], known, new, z[row], mass, totals[row])
-    size = abs(local[row])
     if weights[3] > 0.0:
         V, discount, sums, limit = about
         spread = row_moments(pool, totals, row, n_states, eta, prior, V, discount, sums)[0]
         local[row] += weights[3] * min(math.sqrt(spread), limit)
-    return size
 
 
 @jit
 def _all_rows(belief, prior, choice, model, tables, fresh, space, about):
-    """`_local` of all rows, and the largest of what it returns; rows never visited are all alike."""
+    """`_local` of all rows; those never visited are all alike."""
     pool, totals = belief[0], belief[1]
     local, D, _ = tables
     empty = -1
-    largest = 0.0
     for row in range(totals.shape[0]):
         if pool[1][row] == 0 and empty >= 0:
             model[1][row] = model[1][empty]
             D[row] = D[empty]
             local[row] = local[empty]
         else:
-            largest = max(largest, _local(row, belief, prior, choice, model, tables, fresh, space, about))
+            _local(row, belief, prior, choice, model, tables, fresh, space, about)
             if pool[1][row] == 0:
                 empty = row
-    return largest
-
-
-@inlined
-def _about(V, discount, rests):
-    """What the spread of a row's mean value is computed from, and its limit: the largest reward, for ever."""
-    limit = math.inf if math.isnan(rests[LARGEST]) else rests[LARGEST] / (1.0 - discount)
-    return V, discount, deviations(V), limit
 
 
 @inlined
@@ -211,13 +199,13 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
     if not renew:
         for i in range(belief[4][CHANGED]):
             _local(belief[3][1][i], belief, prior, choice, model, tables, YES, space, about)
-    rests[LARGEST] = _all_rows(belief, prior, choice, model, tables, renew, space, about)
+    _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
     rests[PROMISE], rests[WITHIN], rests[GROWN] = choice[5][4], choice[5][5], choice[5][6]
 
 
 @jit
-def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap):
+def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap, limit):
     """Bring a plan up to date with a belief; returns the number of sweeps of a solution from all states, 0 if repaired.
 
     Parameters
@@ -245,6 +233,8 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         Whether the local rewards of all rows are to be computed again, because the noise changed.
     cap
         Improvements of one solution, at most.
+    limit
+        Of the spread of a row's mean value.
     """
     pool, _, links, marks, state = belief
     local = tables[0]
@@ -253,7 +243,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN] or choice[5][6] != rests[GROWN]
-    about = _about(values[0], discount, rests)
+    about = (values[0], discount, deviations(values[0]), limit)
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:
         _renew(belief, prior, choice, model, tables, space, rests, choice[2] != rests[ETA], about)
@@ -273,7 +263,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     made = _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
     if choice[5][3] > 0.0:
         for _ in range(ROUNDS - 1):
-            about = _about(values[0], discount, rests)
-            rests[LARGEST] = _all_rows(belief, prior, choice, model, tables, not YES, space, about)
+            about = (values[0], discount, deviations(values[0]), limit)
+            _all_rows(belief, prior, choice, model, tables, not YES, space, about)
             made += _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
     return made

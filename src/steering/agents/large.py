@@ -6,6 +6,7 @@ again only what they changed (`steering._compiled.sparse_plans`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -156,8 +157,18 @@ class RepairedPlan:
         rng.standard_normal(out=self.noise)
         self._anew = True
 
-    def update(self, policy: Ints, grown: float = 0.0) -> None:
-        """Bring the values and a policy (S,) up to date with the belief; `grown` is what promises have grown by."""
+    def update(self, policy: Ints, grown: float = 0.0, limit: float = math.inf) -> None:
+        """Bring the values and a policy (S,) up to date with the belief.
+
+        Parameters
+        ----------
+        policy
+            Changed in place.
+        grown
+            What promises have grown by.
+        limit
+            Most that the spread of a row's mean value counts as.
+        """
         b, p, bonus = self.belief, self.problem, self.bonus
         places = b.pool[3].size
         if self._excess.size != places:
@@ -176,7 +187,7 @@ class RepairedPlan:
             (self._excess, self._base),
             (self.local, self.D, self.noise),
             *(p.mask, self.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
-            *(self.accuracy, self._anew, p.max_iterations),
+            *(self.accuracy, self._anew, p.max_iterations, float(limit)),
         )
         self._anew = False
 

@@ -40,6 +40,7 @@ information only. A learned concentration that expects sparser rows is heard.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,9 @@ FARTHEST = 200.0
 """Horizon of plans, at most, unless the discount says more."""
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
+MOST = 10.0
+"""Spread of a row's mean value, at most, in units of the largest reward seen and of what one never seen may be worth,
+in every step: far above what it is with weights that make sense."""
 
 
 class Steering(ModelBasedAgent):
@@ -106,6 +110,7 @@ class Steering(ModelBasedAgent):
             # Samples may come before the first plan (`observe` by hand): they are then compared in the prior's mean.
             self._planned = np.array(self.belief.mean_model()[0])
         self._steps, self._noise_from, self._asked = 0, -1, True
+        self._largest = 0.0  # size of a reward seen
         if o.objective == "ratio":
             self._solver.accuracy = RATIO_ACCURACY
         spread = prior_spread(o.normal_gamma) / prior_spread(PAPER_PRIOR)
@@ -182,7 +187,7 @@ class Steering(ModelBasedAgent):
         if o.planning != "sampled" and (repaired := self.repair(o.planning, self._bonus(), self.discount)):
             if rewards and self._noise_is_due():
                 repaired.draw_noise(self.planning_rng)
-            repaired.update(self.policy[0], self._grown())
+            repaired.update(self.policy[0], self._grown(), self._spread_limit(1.0 / (1.0 - self.discount)))
             self.D = repaired.D.reshape(self.D.shape)
             return
         P, r = self.model()
@@ -199,7 +204,7 @@ class Steering(ModelBasedAgent):
             self.solve(P, total, self.discount)
         elif self.problem.horizon is None:
             for _ in range(ROUNDS):
-                bonus = self._value_bonus(total, self._values, self.discount, 1.0 / (1.0 - self.discount))
+                bonus = self._value_bonus(self._values, self.discount, 1.0 / (1.0 - self.discount))
                 self._values = self.solve(P, total + bonus, self.discount)[0][0]
         else:
             self._solve_backwards(P, total)
@@ -209,20 +214,22 @@ class Steering(ModelBasedAgent):
         p, V = self.problem, np.zeros(self.problem.n_states)
         assert p.horizon is not None
         for h in range(p.horizon - 1, -1, -1):
-            Q = r + self._value_bonus(r, V, p.discount, float(p.horizon))
+            Q = r + self._value_bonus(V, p.discount, float(p.horizon))
             Q += p.discount * expected(P, V)
             Q[~p.mask] = -np.inf
             V = Q.max(axis=1)
             canonical_policy(Q, self.policy[h], TIE_TOLERANCE * float(np.abs(V).max()))
 
-    def _value_bonus(self, r: Floats, V: Floats, discount: float, steps: float) -> Floats:
-        """`value_weight` times the spread of each row's mean value.
+    def _value_bonus(self, V: Floats, discount: float, steps: float) -> Floats:
+        """`value_weight` times the spread of each row's mean value."""
+        return self.options.value_weight * np.minimum(self.belief.value_spread(V, discount), self._spread_limit(steps))
 
-        No row counts as more uncertain than the largest reward in all of those steps: with large weights values would
-        otherwise feed on their own spread and grow from plan to plan without end.
+    def _spread_limit(self, steps: float) -> float:
+        """Most that the mean value of a row can be uncertain by: `MOST` times what can be hoped for in so many steps.
+
+        With large weights values would otherwise feed on their own spread and grow from plan to plan without end.
         """
-        limit = steps * float(np.abs(r[self.problem.mask]).max())
-        return self.options.value_weight * np.minimum(self.belief.value_spread(V, discount), limit)
+        return MOST * steps * (self._largest + self.belief.promise * math.sqrt(1.0 + self._grown()))
 
     def _bonus(self) -> RowBonus:
         """What a plan that is repaired adds to the rewards."""
@@ -294,6 +301,7 @@ class Steering(ModelBasedAgent):
     def learn(self, transitions: Transitions) -> None:
         """Update the belief at once, or keep the transitions for the next selection."""
         self._steps += transitions[0].size
+        self._largest = max(self._largest, float(np.abs(transitions[2]).max(initial=0.0)))
         if self.excursions is not None:
             self.excursions.learn(transitions)
         if self.options.selection == "none":
