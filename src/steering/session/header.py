@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steering import _plugins
-from steering._checks import number, whole
+from steering._checks import whole
 from steering._modules import folders_of, import_all
 from steering._types import Bools, Floats
 from steering._version import REVISION, __version__
@@ -20,6 +20,7 @@ from steering.errors import InvalidOption, SteeringError
 from steering.session.errors import JournalDamaged
 from steering.session.journal import FORMAT, Event
 from steering.session.labels import Labels, checked_names
+from steering.session.mind import checked_discount
 from steering.session.priors import prior_of_range, range_of_log, reward_range
 from steering.session.state import State, checked_risk
 from steering.spec import describe
@@ -54,9 +55,6 @@ class Settings:
         module = None if home is None else _plugins.module_to_import(home)
         if module is not None and module not in modules:
             modules.append(module)
-        discount = number("discount", self.discount, least=0.0)
-        if discount >= 1.0:
-            raise InvalidOption(f"discount is {discount:g}; it must be below 1 (0.95 looks about 20 steps ahead).")
         event: Event = {
             "steering_session": FORMAT,
             "version": __version__,
@@ -64,7 +62,7 @@ class Settings:
             "time": round(time.time(), 3),
             "agent": describe_agent(agent),
             "agent_in_full": describe(agent.name, [], options_of(agent)),
-            "discount": discount,
+            "discount": checked_discount(self.discount),
             "seed": whole("seed", self.seed, 0, LARGEST_SEED),
             "replan_every": whole("replan_every", self.replan_every, 1),
             "states": states.names,

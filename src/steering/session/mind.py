@@ -14,16 +14,16 @@ from the journal, and opening a session makes one plan at most, however many wer
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from steering._checks import number
 from steering._types import Bools, Floats, Ints
 from steering.agents import Agent, ModelBasedAgent, Problem, make_agent
 from steering.agents.large import ACCURACY
 from steering.beliefs import Belief
-from steering.errors import SteeringError
+from steering.errors import InvalidOption, SteeringError
 from steering.session.state import Plan, State
 
 PLAN, ACT, LOOK = 0, 1, 2
@@ -47,7 +47,8 @@ class Mind:
     """
 
     def __init__(self, agent: str, discount: float, seed: int, replan_every: int) -> None:
-        self.agent, self.discount, self.seed, self.replan_every = agent, discount, seed, replan_every
+        self.agent, self.seed, self.replan_every = agent, seed, replan_every
+        self.discount = checked_discount(discount)
         self._learner: Agent | None = None
         self._seen = 0
         self._structure = -1
@@ -108,7 +109,7 @@ class Mind:
             mask[here] = allowed
             number = self._made.number if self._made is not None else 1
             other = _copied(self.learner(state))
-            other.problem = replace(other.problem, mask=mask)
+            other.restrict(mask)
             self._make_plan(other, number, here)
             action = self._act(other, here, ask)
         return action, fresh
@@ -182,3 +183,11 @@ def _copied(agent: Agent) -> Agent:
             f"agent '{agent.name}' cannot be copied ({type(error).__name__}: {error}), which a session needs; keep "
             "arrays and numbers in it, no open files or locks."
         ) from error
+
+
+def checked_discount(given: float) -> float:
+    """A discount that a session can have, or the sentence that says which ones it can."""
+    discount = number("discount", given, least=0.0)
+    if discount >= 1.0:
+        raise InvalidOption(f"discount is {discount:g}; it must be below 1 (0.95 looks about 20 steps ahead).")
+    return discount
