@@ -57,13 +57,21 @@ def problem(S: int, A: int, discount: float = 0.95, horizon: int | None = None) 
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("make", ["mean_model", "data_model", "draw_model"])
-def test_grouped_rows_are_solved_as_dense_ones(seed: int, make: str) -> None:
+@pytest.mark.parametrize("make", ["mean_model", "data_model", "draw_model", "related_rows"])
+@pytest.mark.parametrize("accuracy", [1e-13, 1.1e-9])
+def test_grouped_rows_are_solved_as_dense_ones(seed: int, make: str, accuracy: float) -> None:
+    """By systems, and by sweeps."""
     sparse, _ = random_model(seed)
-    P, r = getattr(sparse, make)(*([np.random.default_rng(9)] if make == "draw_model" else []))
+    if make == "related_rows":
+        sparse.eta = 0.01  # a prior worth less than one observation
+        r = sparse.data_model()[1]
+        P = sparse.related_rows(np.random.default_rng(9).normal(size=30))
+        assert P.related
+    else:
+        P, r = getattr(sparse, make)(*([np.random.default_rng(9)] if make == "draw_model" else []))
     given = problem(30, 3)
     solver = RowSolver(given)
-    solver.accuracy = 1e-13
+    solver.accuracy = accuracy
     policy = np.zeros((1, 30), np.int64)
     V, Q = solver.solve(P, r, policy)
     exact = policy_iteration(TabularMDP(P.dense(), r, mask=given.mask), 0.95)
@@ -85,13 +93,17 @@ def test_the_values_of_a_chain_by_a_sparse_and_by_a_dense_system(short: int, mon
 
 @pytest.mark.parametrize("discount", [0.9, 0.99])
 @pytest.mark.parametrize("accuracy", [1e-1, 1e-3, 1e-8])
-def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: float) -> None:
-    """After each of 300 single observations the Bellman residual is at most accuracy (1 - discount) max|V|."""
+@pytest.mark.parametrize("related", [False, True])
+def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: float, related: bool) -> None:
+    """After each of 300 observations the Bellman residual is at most accuracy (1 - discount) max|V|.
+
+    Related rows are seen three times at once: whether those tried less are related depends on the values of a plan.
+    """
     S, A = 40, 3
     rng = np.random.default_rng(5)
     belief = SparseBelief(S, A, concentration="learned", reward_scale="learned")
     given = problem(S, A, discount)
-    plan = RepairedPlan(given, belief, "data", RowBonus(1, 0.6, 0.3, 0.5, 1.0))
+    plan = RepairedPlan(given, belief, "data", RowBonus(1, 0.6, 0.3, 0.5, 1.0, related=related))
     plan.accuracy = accuracy
     policy = np.zeros(S, np.int64)
     plan.draw_noise(rng)
@@ -99,7 +111,8 @@ def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: fl
     for step in range(300):
         action = int(rng.choice(np.flatnonzero(given.mask[state])))
         reward, after = float(rng.normal(state == 7, 0.1)), int((state + rng.integers(1, 3)) % S)
-        belief.observe(state, action, reward, after)
+        for _ in range(3 if related else 1):
+            belief.observe(state, action, reward, after)
         belief.refresh()
         before = plan.sweeps
         plan.update(policy)
@@ -193,3 +206,29 @@ def test_large_worlds_run_and_what_cannot_is_refused(monkeypatch) -> None:
         steering.run(env, "steering:operator=gibbs", steps=20, seeds=1)
     with pytest.raises(TooLarge, match="concentration=learned"):
         steering.run(env, "psrl:belief=sparse", steps=20, seeds=1)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_a_restricted_agent_plans_without_what_is_forbidden(form: str) -> None:
+    """Excursions too, which are solved apart."""
+    planned = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        given = problem(40, 3)
+        agent = steering.make_agent("steering", belief=form)
+        agent.start(given, rng, np.random.default_rng(seed))
+        state = 0
+        for _ in range(60 + 10 * seed):
+            action = int(rng.choice(np.flatnonzero(given.mask[state])))
+            after = max(state - 1, 0) if action == 0 else min(state + action, 39)
+            agent.observe(state, action, 0.0, after)
+            state = after
+        agent.plan(state)
+        begun = agent.on_excursion
+        mask = given.mask.copy()
+        mask[state, agent.act(state)] = False
+        agent.restrict(mask)
+        agent.plan(state)
+        planned += begun and agent.on_excursion
+        assert mask[np.arange(40), agent.policy[0]].all()
+    assert planned > 0

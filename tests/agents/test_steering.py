@@ -103,7 +103,10 @@ def test_reward_terms_are_as_stated() -> None:
 @pytest.mark.parametrize("horizon", [None, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: int | None) -> None:
-    """Two rounds: the spread of q'f with the values of the round before, f = r + gamma V, from V = 0 on."""
+    """Two rounds: the spread of q'f with the values of the round before, f = r + gamma V, from V = 0 on.
+
+    Rows are related with those values, too (what that means is in tests/beliefs/test_related.py).
+    """
     env = make_env(masked_mdp(seed), horizon=horizon)
     agent = trained("steering:excursions=0,far=10", env, seed=seed)
     twin = trained("steering", env, seed=seed)
@@ -134,17 +137,19 @@ def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: in
                    for a in range(env.n_actions)] for s in range(S)]  # fmt: skip
         return 0.3 * np.sqrt(np.array(spread))
 
+    b.data_model()
+    assert not np.allclose(b.related_rows(np.arange(S, dtype=float)), P)
     if horizon is None:
         V = np.zeros(S)
         for _ in range(2):
-            model = TabularMDP(P, r + bonus(V), mask=env.mask)
+            model = TabularMDP(b.related_rows(V), r + bonus(V), mask=env.mask)
             V = linear_program(model, discount).V
         np.testing.assert_allclose(evaluate(model, agent.policy[0], discount), V, rtol=1e-7, atol=1e-7)
         np.testing.assert_allclose(agent._values, V, rtol=1e-7, atol=1e-7)
         return
     V = np.zeros(S)
     for h in reversed(range(horizon)):
-        Q = np.where(env.mask, r + bonus(V) + discount * P @ V, -np.inf)
+        Q = np.where(env.mask, r + bonus(V) + discount * b.related_rows(V) @ V, -np.inf)
         V = Q.max(axis=1)
         np.testing.assert_array_equal(agent.policy[h], Q.argmax(axis=1))
 
@@ -520,3 +525,13 @@ def test_what_is_selected_is_what_the_posterior_learns_from_and_that_biases_it()
         errors[selection] = np.mean(total)
     assert errors["dictionary"] < 0.04
     assert errors["posterior"] > 2 * errors["dictionary"]
+
+
+@pytest.mark.parametrize("env", ["maze:5,seed=0", "maze:5,seed=0,horizon=12"])
+@pytest.mark.parametrize("options", ["objective=ratio", "planning=mean", "planning=sampled"])
+def test_related_rows_play_no_part_elsewhere(options: str, env: str) -> None:
+    """Worlds large enough that excursions differ, if they were planned with related rows."""
+    runs = [
+        steering.run(env, f"steering:{options},rows={rows}", steps=500, seeds=3) for rows in ("related", "independent")
+    ]
+    np.testing.assert_array_equal(runs[0].visits, runs[1].visits)

@@ -5,10 +5,14 @@ its heads with the excess on top, so that
 
     sum_y P_y V_y = base sum(V) + sum over heads of excess V,
 
-at the price of the heads and not of S. Sweeps are Gauss-Seidel, in place, with the sum kept up to date; a transition of
-a state to itself is solved for. *Stopping rule*: a sweep over all actions that moves no value by more than
-accuracy (1 - discount) max|V| ends the iteration; the residual of the Bellman equation is then no larger, and the error
-of the values at most accuracy max|V|.
+at the price of the heads and not of S. Rows of a state that are related (`steering._compiled.related`) have two more
+arrays, (..., weight, factor): row s A + a then also leads to where all rows of the state lead, with
+
+    weight (sum over rows of the state of factor excess)
+
+on top. Sweeps are Gauss-Seidel, in place, with the sum kept up to date; a transition of a state to itself is solved
+for. *Stopping rule*: a sweep over all actions that moves no value by more than accuracy (1 - discount) max|V| ends the
+iteration; the residual of the Bellman equation is then no larger, and the error of the values at most accuracy max|V|.
 """
 
 import numpy as np
@@ -21,12 +25,34 @@ SWEEPS = 30
 """Evaluations of a policy between two improvements, at most."""
 ROUNDING = 2e-15
 """No value is asked to settle better than this, relative to the largest."""
+GROUPED = 5
+"""Arrays of rows that are not related."""
+NOTHING = (0.0, 0.0)
 
 
 @inlined
-def row_value(rows, local, discount, row, s, V, total):
-    """Value of one row at state s, the way back to s itself solved for."""
-    start, length, heads, excess, base = rows
+def common(rows, n_actions, s, V):
+    """What related rows of state s have in common: the way back to s itself, and what is expected elsewhere."""
+    start, length, heads, excess, factor = rows[0], rows[1], rows[2], rows[3], rows[6]
+    own, expected = 0.0, 0.0
+    for row in range(s * n_actions, (s + 1) * n_actions):
+        if length[row] == 0:
+            continue
+        back, there = 0.0, 0.0
+        for i in range(start[row], start[row] + length[row]):
+            if heads[i] == s:
+                back += excess[i]
+            else:
+                there += excess[i] * V[heads[i]]
+        own += factor[row] * back
+        expected += factor[row] * there
+    return own, expected
+
+
+@inlined
+def row_value(rows, local, discount, row, s, V, total, shared):
+    """Value of one row at state s, the way back to s itself solved for; `shared` is `common` of related rows."""
+    start, length, heads, excess, base = rows[0], rows[1], rows[2], rows[3], rows[4]
     u = base[row]
     own = u
     expected = u * (total - V[s])
@@ -36,6 +62,9 @@ def row_value(rows, local, discount, row, s, V, total):
             own += excess[i]
         else:
             expected += excess[i] * V[y]
+    if len(rows) > GROUPED:
+        own += rows[5][row] * shared[0]
+        expected += rows[5][row] * shared[1]
     return (local[row] + discount * expected) / (1.0 - discount * own)
 
 
@@ -44,8 +73,11 @@ def state_values(rows, local, mask, discount, s, V, total, q):
     """`row_value` of all actions of a state, into q (A,); returns the best."""
     A = q.shape[0]
     best = -np.inf
+    shared = NOTHING
+    if len(rows) > GROUPED:
+        shared = common(rows, A, s, V)
     for a in range(A):
-        q[a] = row_value(rows, local, discount, s * A + a, s, V, total) if mask[s, a] else -np.inf
+        q[a] = row_value(rows, local, discount, s * A + a, s, V, total, shared) if mask[s, a] else -np.inf
         best = max(best, q[a])
     return best
 
@@ -81,7 +113,11 @@ def evaluate_once(rows, local, discount, V, policy, n_actions, order, cap):
     change = 0.0
     for i in range(order.shape[0]):
         s = order[i]
-        value = min(row_value(rows, local, discount, s * n_actions + policy[s], s, V, total), cap)
+        row = s * n_actions + policy[s]
+        shared = NOTHING
+        if len(rows) > GROUPED and rows[5][row] > 0.0:
+            shared = common(rows, n_actions, s, V)
+        value = min(row_value(rows, local, discount, row, s, V, total, shared), cap)
         change = max(change, abs(value - V[s]))
         total += value - V[s]
         V[s] = value
@@ -142,10 +178,13 @@ def solve(rows, local, mask, discount, V, policy, accuracy, max_iterations, cap=
 @jit
 def q_table(rows, local, mask, discount, V, Q):
     """Q (S, A) from V."""
-    start, length, heads, excess, base = rows
+    start, length, heads, excess, base = rows[0], rows[1], rows[2], rows[3], rows[4]
     S, A = mask.shape
     total = V.sum()
     for s in range(S):
+        shared = NOTHING
+        if len(rows) > GROUPED:
+            shared = common(rows, A, s, V)
         for a in range(A):
             Q[s, a] = -np.inf
             if mask[s, a]:
@@ -153,6 +192,8 @@ def q_table(rows, local, mask, discount, V, Q):
                 expected = base[row] * total
                 for i in range(start[row], start[row] + length[row]):
                     expected += excess[i] * V[heads[i]]
+                if len(rows) > GROUPED:
+                    expected += rows[5][row] * (shared[0] * V[s] + shared[1])
                 Q[s, a] = local[row] + discount * expected
 
 
@@ -168,7 +209,7 @@ def settle(rows, local, mask, discount, V, policy, Q, accuracy, max_iterations):
 @jit
 def chain_values(rows, local, discount, policy, n_actions, V):
     """Values of a policy by one dense linear system, into V; exact up to rounding."""
-    start, length, heads, excess, base = rows
+    start, length, heads, excess, base = rows[0], rows[1], rows[2], rows[3], rows[4]
     S = V.shape[0]
     M = np.empty((S, S))
     c = np.empty(S)
@@ -178,6 +219,11 @@ def chain_values(rows, local, discount, policy, n_actions, V):
             M[s, y] = -discount * base[row]
         for i in range(start[row], start[row] + length[row]):
             M[s, heads[i]] -= discount * excess[i]
+        if len(rows) > GROUPED:
+            for other in range(s * n_actions, (s + 1) * n_actions):
+                share = discount * rows[5][row] * rows[6][other]
+                for i in range(start[other], start[other] + length[other]):
+                    M[s, heads[i]] -= share * excess[i]
         M[s, s] += 1.0
         c[s] = local[row]
     copy_values(linear_solve(M, c), V)

@@ -9,6 +9,9 @@ a change of concentration, noise unit or noise, all rows are swept (`steering._c
 *Residual*: after a plan no state's Bellman equation is off by more than accuracy (1 - discount) max|V|, so that the
 values are those of the optimal policy up to accuracy max|V|.
 
+With related rows (`steering._compiled.related`) a row that was seen changes the model of all rows of its state. Whether
+rows tried once or twice would lose rests on the values at their state's last change, or at the last sweep of all rows.
+
 A bonus is a function of a row's statistics: `bonus` is the one place to change for another one. The spread of a row's
 mean value rests on the values of the last plan; where all rows are swept it is computed again with the new ones, and
 the plan made once more (`ROUNDS`).
@@ -21,6 +24,7 @@ import numpy as np
 from steering._compiled import grouped_planning as planning
 from steering._compiled._jit import inlined, jit
 from steering._compiled.planning import copy_values, tie_tolerance
+from steering._compiled.related import relate_state
 from steering._compiled.reward_scale import worth
 from steering._compiled.sparse_beliefs import CHANGED, row_terms
 from steering._compiled.sparse_moments import (
@@ -44,6 +48,8 @@ ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN = range(9)
 rows never tried and in others, and how far it has grown."""
 RESTS = 9
 YES = np.bool_(True)
+PLAIN = 2
+"""Arrays of a model whose rows are not related."""
 ROUNDS = 2
 """Rounds of plan and bonus, where the bonus is about values."""
 
@@ -101,7 +107,7 @@ def _local(row, belief, prior, choice, model, tables, fresh, space, about):
     pool, totals = belief[0], belief[1]
     n_states, e, eta, kind, diagonal, weights, pooled = choice
     local, D, z = tables
-    r, known, new = row_terms(pool, totals, row, n_states, e, pooled, prior, model)
+    r, known, new = row_terms(pool, totals, row, n_states, e, pooled, prior, (model[0], model[1]))
     if fresh:
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
     mass = (n_states - pool[1][row]) * model[1][row]
@@ -127,6 +133,16 @@ def _all_rows(belief, prior, choice, model, tables, fresh, space, about):
             _local(row, belief, prior, choice, model, tables, fresh, space, about)
             if pool[1][row] == 0:
                 empty = row
+    n_states = about[0].shape[0]
+    _relate(0, n_states, totals.shape[0] // n_states, belief, choice, model, about)
+
+
+@jit
+def _relate(first, end, n_actions, belief, choice, model, about):
+    """Related rows of some states, where rows are related."""
+    if len(model) > PLAIN:
+        for s in range(first, end):
+            relate_state(s, n_actions, belief[1], choice[0] * choice[1], about[0], about[2][0], belief[0], model)
 
 
 @inlined
@@ -205,6 +221,14 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
 
 
 @jit
+def rows_of(pool, model):
+    """Rows as `steering._compiled.grouped_planning` reads them."""
+    if len(model) > PLAIN:
+        return pool[0], pool[1], pool[3], model[0], model[2], model[3], model[4]
+    return pool[0], pool[1], pool[3], model[0], model[1]
+
+
+@jit
 def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap, limit):
     """Bring a plan up to date with a belief; returns the number of sweeps of a solution from all states, 0 if repaired.
 
@@ -218,7 +242,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         (S, e, eta, kind, diagonal, weights, pooled): concentration of the model and of the belief, information, bonus,
         whether outcomes never seen are expected to pay what their row has paid.
     model
-        (excess, base), the rows of the model.
+        (excess, base), the rows of the model; with related rows (excess, base, blended, weight, factor).
     tables
         (local, D, z), one number a row: reward with bonus, information, noise.
     values
@@ -239,7 +263,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     pool, _, links, marks, state = belief
     local = tables[0]
     A = mask.shape[1]
-    rows = (pool[0], pool[1], pool[3], model[0], model[1])
+    rows = rows_of(pool, model)
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN] or choice[5][6] != rests[GROWN]
@@ -253,6 +277,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         marks[0][row] = False
         if not (other or moved):
             _local(row, belief, prior, choice, model, tables, YES, space, about)
+            _relate(row // A, row // A + 1, A, belief, choice, model, about)
             tail = _push(row // A, work[0], work[1], tail)
     state[CHANGED] = 0
     tie = tie_tolerance(discount)

@@ -12,7 +12,7 @@ step h of an episode.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -158,6 +158,10 @@ class Agent(ABC):
             if self.wants_plan():
                 return
 
+    def restrict(self, mask: Bools) -> None:
+        """Allow only the actions of a table (S, A) from now on, in plans that are made from here."""
+        self.problem = replace(self.problem, mask=mask)
+
     def checked(self, state: int, action: Any) -> int:
         """An action that `act` gave, refused where the problem does not allow it."""
         mask = self.problem.mask
@@ -246,6 +250,12 @@ class ModelBasedAgent(Agent):
             concentration=o.concentration,
             reward_scale=o.reward_scale,
         )
+
+    def restrict(self, mask: Bools) -> None:
+        """As `Agent.restrict`; plans of large worlds are begun anew."""
+        super().restrict(mask)
+        self._solver.problem = self.problem
+        self._repaired = None
 
     @property
     def needs_tables(self) -> str:

@@ -108,6 +108,8 @@ class RowBonus:
         Whether the rewards never seen of a row are all alike, or independent.
     value_weight
         Weight of the spread of the row's mean value.
+    related
+        Whether the rows of a state are related (`steering._compiled.related`).
     """
 
     kind: int = 0
@@ -117,6 +119,7 @@ class RowBonus:
     reward_noise: float = 0.0
     alike: bool = False
     value_weight: float = 0.0
+    related: bool = False
 
 
 class RepairedPlan:
@@ -145,6 +148,7 @@ class RepairedPlan:
         self.local, self.D, self.noise = np.zeros(R), np.zeros(R), np.zeros(R)
         self.sweeps = 0
         self._base, self._excess = np.empty(R), np.empty(0)
+        self._related = (np.empty(R), np.empty(R), np.empty(R)) if bonus.related else ()
         self._sent = np.zeros(S)
         # A queue that is full must not look empty: one place more than there are states.
         self._work = (np.empty(S + 1, np.int32), np.zeros(S, np.bool_))
@@ -184,7 +188,7 @@ class RepairedPlan:
                 *(p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
                 b.pooled(self.model),
             ),
-            (self._excess, self._base),
+            (self._excess, self._base, *self._related),
             (self.local, self.D, self.noise),
             *(p.mask, self.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
             *(self.accuracy, self._anew, p.max_iterations, float(limit)),
@@ -193,8 +197,7 @@ class RepairedPlan:
 
     def q_values(self) -> Floats:
         """Q (S, A) of the plan."""
-        start, length, _, heads, *_ = self.belief.pool
         Q = np.empty(self.problem.mask.shape)
-        rows = (start, length, heads, self._excess, self._base)
+        rows = sparse_plans.rows_of(self.belief.pool, (self._excess, self._base, *self._related))
         grouped_planning.q_table(rows, self.local, self.problem.mask, self.discount, self.V, Q)
         return Q

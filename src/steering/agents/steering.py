@@ -13,15 +13,16 @@ Default, in ten lines. The belief learns how concentrated rows are, how noisy re
 
     r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho(s, a) + reward_noise sigma(s, a) z(s, a)
 
-with a horizon of at least `far` S steps (200 at most). DV = E_q (q'f - m'f)^2 = Var(q'f) is the Stein information of
-the row for the operator `gibbs` and the rank-one kernel f f', f = r + gamma V with the values V of the plan itself:
-what is not known, if it can matter. rho is what a reward never seen may be worth: the belief's `promise` for a pair
-never tried, its `row_promise` for others, times sqrt(1 + g / (1 + n)^2) for a pair with n visits, g being `persistence`
-times the mean number of visits of a pair, so that what may still show something new is tried again. sigma is the
-posterior standard deviation of r(s, a) by rewards seen and z standard normal, drawn anew at each plan: unseen rewards
-are looked for, rewards seen but noisy are resolved by posterior sampling. Now and then an excursion looks for nothing
-but the Stein information D(s, a) = E_q DSD(m, q) of `barker` and the exponential Hamming kernel: for what is not known
-at all (`steering.agents.excursions`).
+with a horizon of at least `far` S steps (200 at most). In that model the prior expects of an action that was tried what
+the actions of its state were seen to lead to (`rows=related`, `steering._compiled.related`). DV = E_q (q'f - m'f)^2 =
+Var(q'f) is the Stein information of the row for the operator `gibbs` and the rank-one kernel f f', f = r + gamma V with
+the values V of the plan itself: what is not known, if it can matter. rho is what a reward never seen may be worth: the
+belief's `promise` for a pair never tried, its `row_promise` for others, times sqrt(1 + g / (1 + n)^2) for a pair with n
+visits, g being `persistence` times the mean number of visits of a pair, so that what may still show something new is
+tried again. sigma is the posterior standard deviation of r(s, a) by rewards seen and z standard normal, drawn anew at
+each plan: unseen rewards are looked for, rewards seen but noisy are resolved by posterior sampling. Now and then an
+excursion looks for nothing but the Stein information D(s, a) = E_q DSD(m, q) of `barker` and the exponential Hamming
+kernel: for what is not known at all (`steering.agents.excursions`).
 
 Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is
 the prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that
@@ -47,7 +48,7 @@ import numpy as np
 
 from steering._compiled.planning import TIE_TOLERANCE, canonical_policy
 from steering._compiled.reward_scale import on_grid, worth_of_pairs
-from steering._types import Floats, Ints
+from steering._types import Bools, Floats, Ints
 from steering.agents.base import ModelBasedAgent
 from steering.agents.excursions import Excursions
 from steering.agents.large import RowBonus, expected
@@ -119,6 +120,18 @@ class Steering(ModelBasedAgent):
         self.D: Floats = np.zeros((S, A))
         self.state = self.layer = 0
 
+    def restrict(self, mask: Bools) -> None:
+        """As `Agent.restrict`, on excursions too."""
+        super().restrict(mask)
+        if self.excursions is not None:
+            self.excursions.mask = mask
+
+    @property
+    def _related(self) -> bool:
+        """Whether plans are made with related rows."""
+        o = self.options
+        return o.objective == "regularised" and o.planning == "data" and o.rows == "related"
+
     @property
     def _choice(self) -> InformationChoice:
         o = self.options
@@ -174,6 +187,8 @@ class Steering(ModelBasedAgent):
         if targets is None:
             return False
         kept = self.policy.copy()
+        if self._related:
+            P = belief.related_rows(self._values if self._repaired is None else self._repaired.V)
         found = self.solve(P, targets, self.excursions.discount if self.problem.horizon is None else None)[1]
         self.on_excursion = bool(found[self.layer, self.state].max() >= self.excursions.hope)
         if not self.on_excursion:
@@ -200,25 +215,33 @@ class Steering(ModelBasedAgent):
                 b = self.belief
                 new = b.unseen_mass() * worth_of_pairs(b.promise, b.row_promise, self._grown(), b.totals)
             total += o.novelty * new + o.reward_noise * seen * noise
-        if o.value_weight == 0 or o.planning == "sampled":
+        if not self._related and (o.value_weight == 0 or o.planning == "sampled"):
             self.solve(P, total, self.discount)
         elif self.problem.horizon is None:
-            for _ in range(ROUNDS):
-                bonus = self._value_bonus(self._values, self.discount, 1.0 / (1.0 - self.discount))
-                self._values = self.solve(P, total + bonus, self.discount)[0][0]
+            self._solve_in_rounds(P, total)
         else:
             self._solve_backwards(P, total)
 
+    def _solve_in_rounds(self, P: Rows, r: Floats) -> None:
+        """Plans in which bonus and rows rest on the values of the one before."""
+        for _ in range(ROUNDS if self.options.value_weight > 0 else 1):
+            bonus = self._value_bonus(self._values, self.discount, 1.0 / (1.0 - self.discount))
+            rows = self.belief.related_rows(self._values) if self._related else P
+            self._values = self.solve(rows, r + bonus, self.discount)[0][0]
+
     def _solve_backwards(self, P: Rows, r: Floats) -> None:
-        """Backward induction with the spread of the values of the step after as a bonus."""
+        """Backward induction in which bonus and rows rest on the values of the step after."""
         p, V = self.problem, np.zeros(self.problem.n_states)
         assert p.horizon is not None
         for h in range(p.horizon - 1, -1, -1):
             Q = r + self._value_bonus(V, p.discount, float(p.horizon))
             Q += p.discount * expected(P, V)
+            if self._related:
+                Q += p.discount * self.belief.related_gains(V)
             Q[~p.mask] = -np.inf
             V = Q.max(axis=1)
             canonical_policy(Q, self.policy[h], TIE_TOLERANCE * float(np.abs(V).max()))
+        self._values = V
 
     def _value_bonus(self, V: Floats, discount: float, steps: float) -> Floats:
         """`value_weight` times the spread of each row's mean value."""
@@ -236,7 +259,7 @@ class Steering(ModelBasedAgent):
         o, information = self.options, self.information
         return RowBonus(
             *(grouped_kind(information.choice), information.diagonal, self.info_weight, o.novelty, o.reward_noise),
-            *(o.unseen == "alike", o.value_weight),
+            *(o.unseen == "alike", o.value_weight, self._related),
         )
 
     def _grown(self) -> float:

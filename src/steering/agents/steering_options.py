@@ -14,6 +14,7 @@ PLAIN: dict[str, Any] = {
     "replan": "every",
     "value_weight": 0.0,
     "unseen": "independent",
+    "rows": "independent",
     "far": 0.0,
     "excursions": 0.0,
     "persistence": 0.0,
@@ -48,6 +49,9 @@ class SteeringOptions(ModelBasedOptions):
     planning: str = "data"
     """Model in which plans are made: "data" (the mean under a prior worth one observation of a row at most), "mean" (of
     the posterior), "sampled"."""
+    rows: str = "related"
+    """Of a state, in the model of the data: "related" (what the prior expects of an action that was tried is where the
+    actions of its state were seen to lead) or "independent". It plays no part with other models or the ratio."""
     operator: str = "barker"
     """Stein operator: barker, difference, gibbs, ..."""
     reference: str = "mean"
@@ -126,6 +130,7 @@ class SteeringOptions(ModelBasedOptions):
         choose("expectation", self.expectation, ("exact", "draws", "model"))
         choose("selection", self.selection, ("none", "dictionary", "posterior"))
         choose("unseen", self.unseen, ("alike", "independent"))
+        choose("rows", self.rows, ("related", "independent"))
         for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions", "persistence"):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)

@@ -5,8 +5,8 @@ one, so that with A = I - discount E
 
     V = x + discount (1'V) y,     x = A^-1 c,  y = A^-1 b,     1'V = 1'x / (1 - discount 1'y),
 
-one sparse factorisation for both; where rows list many outcomes the system is dense. Sweeps are no match where values
-are compared that differ little: their error shrinks by the discount at each.
+one sparse factorisation for both; where rows list many outcomes, or are related, the system is dense. Sweeps are no
+match where values are compared that differ little: their error shrinks by the discount at each.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ START = 1e-2
 
 def chain_values(P: GroupedRows, local: Floats, policy: Ints, discount: float) -> Floats:
     """Values (S,) of a policy with rewards by row (S A,)."""
-    start, length, heads, excess, base = P.arrays
+    start, length, heads, excess, base = P.arrays[:5]
     S, A, _ = P.shape
     rows = np.arange(S) * A + policy
     many = length[rows].astype(np.int64)
-    if many.sum() > SHORT * S:
+    if P.related or many.sum() > SHORT * S:
         V = np.empty(S)
         grouped_planning.chain_values(P.arrays, local, discount, policy, A, V)
         return V

@@ -211,6 +211,20 @@ class Belief(ABC):
         """
 
     @abstractmethod
+    def related_rows(self, values: Floats) -> Rows:
+        """The rows of the model last made, which is that of the data, related.
+
+        What the prior expects of a pair that was tried is then where the actions of its state were seen to lead. A
+        pair tried once or twice is left as it is where it would lose by it, with `values` (S,) of the next state; see
+        `steering._compiled.related`. The arrays are reused by the next call. Nothing may be observed between the model
+        and this call.
+        """
+
+    @abstractmethod
+    def related_gains(self, values: Floats) -> Floats:
+        """What related rows add to the expected values (S,) of the next state, for every pair (S, A)."""
+
+    @abstractmethod
     def draw_model(self, rng: np.random.Generator) -> tuple[Rows, Floats]:
         """One posterior draw of P (S, A, S) and r (S, A); the arrays are reused by the next call."""
 

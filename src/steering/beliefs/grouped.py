@@ -16,7 +16,9 @@ from steering.errors import TooLarge
 SMALL_ENTRIES = 2**22
 """Entries S A S up to which a dense table is made of such rows when asked for."""
 
-Arrays: TypeAlias = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Floats, Floats]
+Plain: TypeAlias = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Floats, Floats]
+Related: TypeAlias = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Floats, Floats, Floats, Floats]
+Arrays: TypeAlias = Plain | Related
 
 
 class GroupedRows:
@@ -27,20 +29,32 @@ class GroupedRows:
     n_states, n_actions
         Size.
     arrays
-        (start, length, heads, excess, base) as `steering._compiled.grouped_planning` reads them; row s A + a.
+        (start, length, heads, excess, base) as `steering._compiled.grouped_planning` reads them; row s A + a. Rows of
+        a state that are related have two more, (..., weight, factor).
     """
 
     def __init__(self, n_states: int, n_actions: int, arrays: Arrays) -> None:
         self.shape = (n_states, n_actions, n_states)
         self.arrays = arrays
 
+    @property
+    def related(self) -> bool:
+        """Whether the rows of a state are related."""
+        return len(self.arrays) > 5
+
     def row(self, state: int, action: int) -> Floats:
         """P(.|s, a), (S,)."""
-        start, length, heads, excess, base = self.arrays
-        number = state * self.shape[1] + action
+        start, length, heads, excess, base = self.arrays[:5]
+        first = state * self.shape[1]
+        number = first + action
         places = slice(start[number], start[number] + length[number])
         row: Floats = np.full(self.shape[0], base[number])
         row[heads[places]] += excess[places]
+        if len(self.arrays) == 7:
+            *_, weight, factor = self.arrays
+            for other in range(first, first + self.shape[1]):
+                places = slice(start[other], start[other] + length[other])
+                row[heads[places]] += weight[number] * factor[other] * excess[places]
         return row
 
     def dense(self) -> Floats:

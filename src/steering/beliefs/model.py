@@ -8,6 +8,7 @@ import numpy as np
 
 from steering import _memory
 from steering._compiled import beliefs as kernels
+from steering._compiled import related
 from steering._compiled.reward_scale import learn_rewards
 from steering._types import Floats, Ints
 from steering.beliefs.base import MEAN_PULL, Belief, Transitions
@@ -16,8 +17,8 @@ from steering.beliefs.dirichlet import SMALL_CONCENTRATION, draw_rows
 WORTH_ASKING = 2**24
 """Bytes from which on it is asked whether they are there."""
 
-TABLES = 11
-"""Dense tables (S, A, S) that a belief holds, those for draws included."""
+TABLES = 12
+"""Dense tables (S, A, S) that a belief holds, those for draws and related rows included."""
 
 
 class ModelBelief(Belief):
@@ -54,6 +55,7 @@ class ModelBelief(Belief):
         self._statistics = (self.counts, self.totals, self.average, self.scatter)
         self._posterior = (self.alpha, self.mu, self.shape, self.rate)
         self._buffers: tuple[Floats, Floats, Floats] | None = None
+        self._related: tuple[Floats, Floats] | None = None
         self.P: Floats = np.empty(cells)
         self.r: Floats = np.empty(cells[:2])
 
@@ -94,6 +96,22 @@ class ModelBelief(Belief):
         """The model of the data, see `Belief.data_model`."""
         kernels.smoothed_model(self.counts, self.totals, self.eta, self.mu, self._open, self.P, self.r)
         return self.P, self.r
+
+    def related_rows(self, values: Floats) -> Floats:
+        """The rows of the model last made, related; see `Belief.related_rows`."""
+        if self._related is None:
+            self._related = np.empty(self.counts.shape), np.empty(self.n_states)
+        out, share = self._related
+        strength = min(self.eta * self.n_states, 1.0)
+        related.related_rows(self.counts, self.totals, strength, values, self.P, share, out)
+        return out
+
+    def related_gains(self, values: Floats) -> Floats:
+        """What related rows add to the expected values, see `Belief.related_gains`."""
+        out = np.empty(self.r.shape)
+        strength = min(self.eta * self.n_states, 1.0)
+        related.related_gains(self.counts, self.totals, strength, np.ascontiguousarray(values), out)
+        return out
 
     def draw_model(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """One posterior draw of P (S, A, S) and r (S, A); the arrays are reused by the next call."""

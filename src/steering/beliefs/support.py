@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steering import _memory
+from steering._compiled import related, sparse_draws, sparse_moments
 from steering._compiled import sparse_beliefs as kernels
-from steering._compiled import sparse_draws, sparse_moments
 from steering._compiled.beliefs import refresh_rewards
 from steering._types import Floats, Ints
 from steering.beliefs.base import MEAN_PULL, Belief, Transitions
@@ -27,7 +27,7 @@ from steering.beliefs.model import ModelBelief
 from steering.beliefs.normal_gamma import NormalGammaCells
 from steering.errors import SlowWarning
 
-BYTES_PER_ROW = 120
+BYTES_PER_ROW = 168
 """What a pair (s, a) costs before anything was seen of it, a plan included."""
 ROOM = 1024
 """Places of the pool, at first."""
@@ -81,6 +81,7 @@ class SparseBelief(Belief):
         self._strength = 0.0
         self._base: Floats = np.empty(0)
         self._excess: Floats = np.empty(0)
+        self._related: tuple[Floats, Floats, Floats] = (np.empty(0), np.empty(0), np.empty(0))
         self._drawn: tuple[NDArray[np.int32], Floats] = (np.empty(0, np.int32), np.empty(0))
 
     @property
@@ -176,6 +177,21 @@ class SparseBelief(Belief):
         """The model of the data, see `Belief.data_model`."""
         return self._model("data")
 
+    def related_rows(self, values: Floats) -> GroupedRows:
+        """The rows of the model last made, related; see `Belief.related_rows`."""
+        start, length, _, heads, *_ = self.pool
+        R = self._base.size
+        assert self._excess.size == heads.size, "something was observed since the model was made"
+        if self._related[0].size != R:
+            self._related = np.empty(R), np.empty(R), np.empty(R)
+        blended, weight, factor = self._related
+        strength = self.n_states * self.model_strength("data")
+        related.relate_states(
+            *(self.n_actions, self.totals.ravel(), strength, np.ascontiguousarray(values), self.pool),
+            (self._excess, self._base, blended, weight, factor),
+        )
+        return GroupedRows(self.n_states, self.n_actions, (start, length, heads, self._excess, blended, weight, factor))
+
     def draw_model(self, rng: np.random.Generator) -> tuple[GroupedRows, Floats]:
         """One posterior draw of the rows and r (S, A); the rows are good until the next draw."""
         S, A, R = self.n_states, self.n_actions, self.totals.size
@@ -226,6 +242,15 @@ class SparseBelief(Belief):
     def value_spread(self, values: Floats, discount: float) -> Floats:
         """Standard deviation of sum P (mu + discount V)."""
         return np.sqrt(self.local_moments(values, discount)[0])
+
+    def related_gains(self, values: Floats) -> Floats:
+        """What related rows add to the expected values, see `Belief.related_gains`."""
+        out = np.empty(self.totals.size)
+        strength = self.n_states * self.model_strength("data")
+        related.grouped_gains(
+            self.pool, self.totals.ravel(), self.n_actions, strength, np.ascontiguousarray(values), out
+        )
+        return self._pairs(out)
 
     def row_variance(self) -> Floats:
         """Sum over s' of Var P(s'|s, a)."""
