@@ -66,7 +66,7 @@ def sentences(tables: Tables) -> list[str]:
     same = mine[mine["task"].isin(common)]
     first = (
         f"With one setting and no tuning, `steering` loses {number(same['score'].mean())} of what there is to gain "
-        f"over acting at random (mean over {len(common)} tasks that it was not made on, {mine['runs'].max()} runs "
+        f"over acting at random (mean over {_some(len(common), len(mine))}, {mine['runs'].max()} runs "
         f"each; 0 is optimal, 1 is as bad as random) and {percent(same['failed'].mean())} of its runs fail; the "
         f"nearest rival at one setting, `{rival}`, loses {number(theirs['score'].mean())} and "
         f"{percent(theirs['failed'].mean())} fail."
@@ -77,12 +77,18 @@ def sentences(tables: Tables) -> list[str]:
     if worse.empty:
         return [first, second, "It is behind none of them in any task."]
     last = min(records(worse), key=lambda row: row["difference"])
-    names = ", ".join(dict.fromkeys(worse["task"]))
+    names = "; ".join(dict.fromkeys(worse["task"]))
     third = (
         f"It is behind somebody in {worse['task'].nunique()} of {len(mine)} tasks ({names}), by at most "
         f"{number(-last['difference'])} (`{last['rival']}`, {MODES[last['how']]}, in {last['task']})."
     )
     return [first, second, third]
+
+
+def _some(common: int, all_of_them: int) -> str:
+    if common == all_of_them:
+        return f"{common} tasks that it was not made on"
+    return f"the {common} of {all_of_them} tasks that it was not made on in which the nearest rival takes part"
 
 
 ONE = "with each at the one setting that was best for it in development"

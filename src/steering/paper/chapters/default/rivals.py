@@ -75,13 +75,14 @@ CONTROLS: dict[str, str] = {
     "no Stein information": "steering:value_weight=0,excursions=0",
     "no information about value": "steering:value_weight=0",
     "no excursions": "steering:excursions=0",
+    "independent rows": "steering:rows=independent",
     "gibbs for barker": "steering:operator=gibbs",
     "fixed priors": "steering:concentration=fixed,reward_scale=fixed",
     "schedule every": "steering:replan=every",
-    "the default before": "steering:preset=v1",
+    "the default of 0.1": "steering:preset=v1",
 }
 """Our agent with one thing changed; what is the same agent as ours is left out of the runs."""
-WATCHED = ("no Stein information", "the default before")
+WATCHED = ("no Stein information", "the default of 0.1")
 """Controls that are run on the development tasks too."""
 STEIN = "no Stein information"
 """The control that shows what the Stein information is worth."""

@@ -1,9 +1,9 @@
 """Tasks of the study: two lists that share no instance, and no size but where another parameter differs.
 
 Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
-were the confirmations of three earlier defaults; since their results were looked at, they are development now.
-`CONFIRMATION` has other instances (seeds of environments from 11000; development has those from 0, 1000, 7000 and 9000)
-and kinds of tasks that were never looked at in development. Seeds of runs:
+were the confirmations of four earlier defaults; since their results were looked at, they are development now.
+`CONFIRMATION` has other instances (seeds of environments from 13000; development has those from 0, 1000, 7000, 9000 and
+11000) and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -17,7 +17,7 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
-CONFIRMATION_INSTANCE = 11_000
+CONFIRMATION_INSTANCE = 13_000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
@@ -148,6 +148,40 @@ DEVELOPMENT = (
     _seen("jobs 6", "jobs", "jobs:6", drawn=True, first=9000),
     _seen("loop 4, rewards x 0.01", "loop", "loop:4,reward_scale=0.01"),
     _seen("loop 4, rewards x 100", "loop", "loop:4,reward_scale=100"),
+    _seen("DeepSea 22", "DeepSea", "deepsea:22", steps=4000),
+    _seen("dense DeepSea 12", "dense DeepSea", "deepsea:12,reward=dense"),
+    _seen("grid DeepSea 8", "grid DeepSea", "griddeepsea:8", steps=3000),
+    _seen("stochastic grid DeepSea 4", "stochastic grid DeepSea", "griddeepsea:4,stochastic=true"),
+    _seen("WideNarrow 1,10", "WideNarrow", "widenarrow:1,10", steps=5000),
+    _seen("RiverSwim 11", "RiverSwim", "riverswim:11", steps=4000),
+    _seen("PriorMDP 5x4", "PriorMDP", "priormdp:5,4", drawn=True, first=11_000),
+    _seen("Garnet 18x4", "Garnet", "garnet:18,4,3,sigma=0.1", drawn=True, first=11_000),
+    _seen("deterministic Garnet 20x4", "deterministic Garnet", "garnet:20,4,1,sigma=0.1", drawn=True, first=11_000),
+    _seen("noisy Garnet 12x4", "noisy Garnet", "garnet:12,4,4,pays=0.5,sigma=1", drawn=True, first=11_000, steps=3000),
+    _seen("maze 9", "maze", "maze:9", drawn=True, first=11_000, steps=5000),
+    _seen("still maze 8", "still maze", "maze:8,slip=0", drawn=True, first=11_000, steps=4000),
+    _seen("lava maze 9", "lava maze", f"maze:9,{LAVA}", drawn=True, first=11_000, steps=5000),
+    _seen("lock 5,6", "lock", "lock:5,6,slip=0.1,lure=0.03", drawn=True, first=11_000, steps=3000),
+    _seen("cost Garnet 16x4", "cost Garnet", f"garnet:16,4,3,{COSTS}", drawn=True, first=11_000),
+    _seen("FrozenLake, less slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.8", steps=3000),
+    _seen("chain 8", "chain", "chain:8", steps=5000),
+    _seen("loop 6", "loop", "loop:6"),
+    _seen("LazyChain 9", "LazyChain", "lazychain:9,p_error=0.1", steps=3000),
+    _seen("rooms 8", "rooms", "rooms:8,room=3", drawn=True, first=11_000, steps=3000),
+    _seen("lava rooms 6", "lava rooms", f"rooms:6,room=3,{LAVA}", drawn=True, first=11_000),
+    _seen("maintenance 18", "maintenance", "maintenance:18,profit=12", drawn=True, first=11_000),
+    _seen("patience 11", "patience", "patience:11,prize=60,lure=0.6", drawn=True, first=11_000),
+    _seen("inventory 16", "inventory", "inventory:16,orders=5,lot=3,price=11", drawn=True, first=11_000),
+    _seen("queue 14", "queue", "queue:14,hold=0.9", drawn=True, first=11_000),
+    _seen("admission 9", "admission", "admission:9,low=5,high=22", drawn=True, first=11_000),
+    _seen("selling 9", "selling", "selling:9", drawn=True, first=11_000),
+    _seen("rental 4, three moves", "rental", "rental:4,moves=3", drawn=True, first=11_000),
+    _seen("harvest 18", "harvest", "harvest:18", drawn=True, first=11_000),
+    _seen("reservoir 18", "reservoir", "reservoir:18", drawn=True, first=11_000),
+    _seen("seats 5", "seats", "seats:5", drawn=True, first=11_000),
+    _seen("jobs 7", "jobs", "jobs:7", drawn=True, first=11_000),
+    _seen("RiverSwim 11, rewards x 0.01", "RiverSwim", "riverswim:11,reward_scale=0.01", steps=4000),
+    _seen("RiverSwim 11, rewards x 100", "RiverSwim", "riverswim:11,reward_scale=100", steps=4000),
 )
 """What was looked at while the default was made."""
 
@@ -155,41 +189,43 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 22", "DeepSea", "deepsea:22", steps=4000),
-    _conf("dense DeepSea 12", "dense DeepSea", "deepsea:12,reward=dense"),
-    _conf("grid DeepSea 8", "grid DeepSea", "griddeepsea:8", steps=3000),
-    _conf("stochastic grid DeepSea 4", "stochastic grid DeepSea", "griddeepsea:4,stochastic=true"),
-    _conf("WideNarrow 1,10", "WideNarrow", "widenarrow:1,10", steps=5000),
-    _conf("RiverSwim 11", "RiverSwim", "riverswim:11", steps=4000),
-    _conf("PriorMDP 5x4", "PriorMDP", "priormdp:5,4", drawn=True, slow=True),
-    _conf("Garnet 18x4", "Garnet", "garnet:18,4,3,sigma=0.1", drawn=True),
-    _conf("deterministic Garnet 20x4", "deterministic Garnet", "garnet:20,4,1,sigma=0.1", drawn=True),
-    _conf("noisy Garnet 12x4", "noisy Garnet", "garnet:12,4,4,pays=0.5,sigma=1", drawn=True, steps=3000),
-    _conf("maze 9", "maze", "maze:9", drawn=True, steps=5000),
-    _conf("still maze 8", "still maze", "maze:8,slip=0", drawn=True, steps=4000),
+    _conf("DeepSea 26", "DeepSea", "deepsea:26", steps=4000),
+    _conf("dense DeepSea 10", "dense DeepSea", "deepsea:10,reward=dense"),
+    _conf("grid DeepSea 9", "grid DeepSea", "griddeepsea:9", steps=3000),
+    _conf("stochastic grid DeepSea 6", "stochastic grid DeepSea", "griddeepsea:6,stochastic=true", steps=4000),
+    _conf("WideNarrow 1,11", "WideNarrow", "widenarrow:1,11", steps=5000),
+    _conf("RiverSwim 13", "RiverSwim", "riverswim:13", steps=5000),
+    _conf("PriorMDP 6x4", "PriorMDP", "priormdp:6,4", drawn=True, slow=True),
+    _conf("Garnet 22x3", "Garnet", "garnet:22,3,4,sigma=0.1", drawn=True),
+    _conf("paying Garnet 15x3", "paying Garnet", "garnet:15,3,3,pays=1,sigma=0.1", drawn=True),
+    _conf("deterministic Garnet 24x3", "deterministic Garnet", "garnet:24,3,1,sigma=0.1", drawn=True),
+    _conf("noisy Garnet 10x4", "noisy Garnet", "garnet:10,4,4,pays=0.5,sigma=1", drawn=True, steps=3000),
+    _conf("maze 10", "maze", "maze:10", drawn=True, steps=5000),
+    _conf("still maze 7", "still maze", "maze:7,slip=0", drawn=True, steps=3000),
+    _conf("costly maze 7", "costly maze", "maze:7,step_cost=0.02", drawn=True, steps=3000),
     _conf("maze 30", "maze", f"maze:30,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
-    _conf("lava maze 9", "lava maze", f"maze:9,{LAVA}", drawn=True, steps=5000),
-    _conf("lock 5,6", "lock", "lock:5,6,slip=0.1,lure=0.03", drawn=True, steps=3000),
-    _conf("cost Garnet 16x4", "cost Garnet", f"garnet:16,4,3,{COSTS}", drawn=True),
-    _conf("FrozenLake, less slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.8", steps=3000),
-    _conf("chain 8", "chain", "chain:8", steps=5000),
-    _conf("loop 6", "loop", "loop:6"),
-    _conf("LazyChain 9", "LazyChain", "lazychain:9,p_error=0.1", steps=3000),
-    _conf("rooms 8", "rooms", "rooms:8,room=3", drawn=True, steps=3000),
-    _conf("lava rooms 6", "lava rooms", f"rooms:6,room=3,{LAVA}", drawn=True),
-    _conf("maintenance 18", "maintenance", "maintenance:18,profit=12", drawn=True),
-    _conf("patience 11", "patience", "patience:11,prize=60,lure=0.6", drawn=True),
-    _conf("inventory 16", "inventory", "inventory:16,orders=5,lot=3,price=11", drawn=True),
-    _conf("queue 14", "queue", "queue:14,hold=0.9", drawn=True),
-    _conf("admission 9", "admission", "admission:9,low=5,high=22", drawn=True),
-    _conf("selling 9", "selling", "selling:9", drawn=True, slow=True),
-    _conf("rental 4, three moves", "rental", "rental:4,moves=3", drawn=True),
-    _conf("harvest 18", "harvest", "harvest:18", drawn=True),
-    _conf("reservoir 18", "reservoir", "reservoir:18", drawn=True),
-    _conf("seats 5", "seats", "seats:5", drawn=True),
-    _conf("jobs 7", "jobs", "jobs:7", drawn=True),
-    _conf("RiverSwim 11, rewards x 0.01", "RiverSwim", "riverswim:11,reward_scale=0.01", steps=4000),
-    _conf("RiverSwim 11, rewards x 100", "RiverSwim", "riverswim:11,reward_scale=100", steps=4000),
+    _conf("lava maze 10", "lava maze", f"maze:10,{LAVA}", drawn=True, steps=5000),
+    _conf("lock 6,4", "lock", "lock:6,4,slip=0.12,lure=0.03", drawn=True, steps=3000),
+    _conf("cost Garnet 14x3", "cost Garnet", f"garnet:14,3,3,{COSTS}", drawn=True),
+    _conf("FrozenLake, hardly slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.9", steps=3000),
+    _conf("chain 9", "chain", "chain:9", steps=5000),
+    _conf("loop 7", "loop", "loop:7"),
+    _conf("LazyChain 10", "LazyChain", "lazychain:10,p_error=0.15", steps=3000),
+    _conf("rooms 10", "rooms", "rooms:10,room=3", drawn=True, steps=4000),
+    _conf("lava rooms 8", "lava rooms", f"rooms:8,room=3,{LAVA}", drawn=True, steps=3000),
+    _conf("maintenance 15", "maintenance", "maintenance:15,profit=18", drawn=True),
+    _conf("patience 13", "patience", "patience:13,prize=70,lure=0.7", drawn=True),
+    _conf("inventory 14", "inventory", "inventory:14,orders=6,lot=2,price=10", drawn=True),
+    _conf("queue 16", "queue", "queue:16,hold=0.75", drawn=True),
+    _conf("admission 10", "admission", "admission:10,low=6,high=24", drawn=True),
+    _conf("selling 11", "selling", "selling:11", drawn=True, slow=True),
+    _conf("rental 5, three moves", "rental", "rental:5,moves=3", drawn=True),
+    _conf("harvest 14", "harvest", "harvest:14", drawn=True),
+    _conf("reservoir 14", "reservoir", "reservoir:14", drawn=True),
+    _conf("seats 6", "seats", "seats:6", drawn=True),
+    _conf("jobs 5", "jobs", "jobs:5", drawn=True),
+    _conf("lock 6,4, rewards x 0.01", "lock", "lock:6,4,slip=0.12,lure=0.03,reward_scale=0.01", drawn=True, steps=3000),
+    _conf("lock 6,4, rewards x 100", "lock", "lock:6,4,slip=0.12,lure=0.03,reward_scale=100", drawn=True, steps=3000),
 )
 """Run once, after everything was chosen."""
 

@@ -46,7 +46,8 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("information about value instead of everything", {"value_weight": default.value_weight, "info_weight": 0.0}),
         ("plans for the long run", {"far": default.far}),
         ("pairs tried less than others are worth more with time", {"persistence": default.persistence}),
-        ("excursions: the default", {"excursions": default.excursions}),
+        ("excursions", {"excursions": default.excursions}),
+        ("actions of a state lead to like places: the default", {"rows": default.rows}),
     ]
 
 
