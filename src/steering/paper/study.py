@@ -95,7 +95,7 @@ def run_study(
     files = []
     for key, table in tables.items():
         files.append(directory / f"{key}.csv")
-        write_atomically(files[-1], csv(table.round(DIGITS)))
+        write_atomically(files[-1], csv(table, DIGITS))
     published = {key: read_csv(path) for key, path in zip(tables, files, strict=True)}
     files.append(directory / f"{study.file}.md")
     write_atomically(files[-1], study.page(published).encode())

@@ -6,6 +6,7 @@ shortest text that gives the same number again, and are read that way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,19 @@ TIMES = "times"
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
-def csv(table: pd.DataFrame) -> bytes:
-    """A table as the bytes of its file."""
-    return table.to_csv(index=False).encode()
+def csv(table: pd.DataFrame, digits: int | None = None) -> bytes:
+    """A table as the bytes of its file; with `digits`, numbers are rounded to so many, and short."""
+    if digits is None:
+        return table.to_csv(index=False).encode()
+    short = {name: [_short(value, digits) for value in table[name]] for name in table.select_dtypes("float").columns}
+    return table.assign(**short).to_csv(index=False).encode()
+
+
+def _short(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else str(value)
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def read_csv(path: Path) -> pd.DataFrame:
