@@ -27,13 +27,15 @@ def test_every_number_is_read_as_it_was_written(tmp_path_factory: pytest.TempPat
     assert table["whole"].dtype == np.float64
 
 
-@given(arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e6, 1e6) | st.just(np.nan)))
-def test_rounded_numbers_are_read_as_rounded(tmp_path_factory: pytest.TempPathFactory, values: np.ndarray) -> None:
+@given(arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e6, 1e6) | st.just(np.nan)), st.integers(0, 6))
+def test_rounded_numbers_are_read_as_rounded(
+    tmp_path_factory: pytest.TempPathFactory, values: np.ndarray, digits: int
+) -> None:
     table = per_run({"agent": "ids"}, value=values)
     path = tmp_path_factory.mktemp("tables") / "one.csv"
-    path.write_bytes(csv(table, 4))
+    path.write_bytes(csv(table, digits))
     read = read_csv(path)["value"].to_numpy(dtype=np.float64)
-    np.testing.assert_array_equal(read, [float(f"{value:.4f}") for value in values])
+    np.testing.assert_array_equal(read, [float(f"{value:.{digits}f}") for value in values])
     assert ".0\n" not in path.read_text()
     assert "-0\n" not in path.read_text()
 

@@ -14,8 +14,19 @@ from session_tools import ACTIONS, STATES, Library, drive, essence, make, make_l
 from steering.errors import SteeringError
 from steering.session import JournalDamaged, Session, SessionInUse, SessionWarning, snapshot
 from steering.session.journal import line_of
+from steering.session.replay import Replay
 
 AGENTS = ["steering", "steering:replan=learned", "psrl", "ube", "q_learning", "bayesian_q:mixture=sampling,samples=10"]
+
+
+def rewrite(path, change):
+    """Write a journal anew, its events changed, with checksums that are right."""
+    lines, checksum = [], 0
+    for number, text in enumerate(path.read_text().splitlines()):
+        event = {name: value for name, value in json.loads(text).items() if name != "sum"}
+        line, checksum = line_of(change(number, event), checksum)
+        lines.append(line)
+    path.write_bytes(b"".join(lines))
 
 
 def beginning(agent):
@@ -282,15 +293,34 @@ def test_an_agent_of_ones_own(own_code, monkeypatch):
 def test_odd_reasons_are_refused_with_their_line(tmp_path, why):
     with make(tmp_path / "s", sync=False) as session:
         session.ask("good")
-    path = tmp_path / "s" / "journal.jsonl"
-    lines, checksum = [], 0
-    for text in path.read_text().splitlines():
-        event = {name: value for name, value in json.loads(text).items() if name != "sum"}
-        line, checksum = line_of({**event, "why": why} if event.get("event") == "ask" else event, checksum)
-        lines.append(line)
-    path.write_bytes(b"".join(lines))
+    rewrite(
+        tmp_path / "s" / "journal.jsonl",
+        lambda _, event: {**event, "why": why} if event.get("event") == "ask" else event,
+    )
     with pytest.raises(JournalDamaged, match="line 2: it cannot be used"):
         Session.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("discount", 1.0, "discount is 1; it must be below 1"),
+        ("discount", 1.5, "it must be below 1"),
+        ("discount", -1, "discount is -1; it must be at least 0"),
+        ("discount", "x", "discount is 'x'; it must be a number"),
+        ("discount", None, "discount is None; it must be a number"),
+        ("seed", -1, "seed is -1"),
+        ("replan_every", 0, "replan_every is 0"),
+    ],
+)
+def test_numbers_that_no_session_can_have_are_refused_in_a_journal(tmp_path, name, value, why):
+    """They were a traceback at the first plan."""
+    with make(tmp_path / "s", sync=False) as session:
+        session.ask("good")
+    rewrite(tmp_path / "s" / "journal.jsonl", lambda number, event: event if number else {**event, name: value})
+    for opened in (lambda: Session.open(tmp_path / "s"), lambda: Replay(tmp_path / "s")):
+        with pytest.raises(JournalDamaged, match=why):
+            opened()
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,24 @@ def test_every_agent_can_be_asked_and_obeys(tmp_path, agent):
                 session.ask("good", risk=(0.0, 0.5))
 
 
+@pytest.mark.parametrize("belief", ["dense", "sparse"])
+def test_an_excursion_obeys_what_is_allowed_now(tmp_path, belief):
+    """A belief by support planned it with the actions that were allowed before, and the session stopped."""
+    rng = np.random.default_rng(0)
+    names = [f"s{number}" for number in range(40)]
+    excursions = here = 0
+    with Session.create(tmp_path / "s", names, ["a", "b", "c"], belief=belief, sync=False) as session:
+        for _ in range(80):
+            allowed = [str(name) for name in rng.choice(["a", "b", "c"], size=2, replace=False)]
+            found = session.ask(names[here], allowed=allowed)
+            assert found.action in allowed
+            excursions += found.why.kind == "exploration"
+            step = {"a": -1, "b": 1, "c": 2}[found.action]
+            here = min(max(here + step, 0), 39)
+            session.tell(found.id, reward=0.0, next_state=names[here])
+    assert excursions
+
+
 def test_risk_leaves_out_what_may_cost_too_much_and_says_when_nothing_is_left(tmp_path):
     with make(tmp_path / "s", risk=(-20.0, 0.05), sync=False) as session:
         for _ in range(30):

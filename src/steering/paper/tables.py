@@ -43,7 +43,9 @@ def csv(table: pd.DataFrame, digits: int | None = None) -> bytes:
 def _short(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return "" if math.isnan(value) else str(value)
-    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    text = f"{value:.{digits}f}"
+    if digits > 0:
+        text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 

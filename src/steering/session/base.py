@@ -13,10 +13,9 @@ from steering._files import write_atomically
 from steering.errors import SteeringError
 from steering.session import snapshot
 from steering.session.errors import JournalDamaged, SessionWarning
-from steering.session.header import agent_text, state_of
+from steering.session.header import agent_text, mind_of, state_of
 from steering.session.journal import Event, Journal
 from steering.session.log import ImportReport
-from steering.session.mind import Mind
 from steering.session.state import State
 
 
@@ -64,8 +63,7 @@ class Opened:
         self._first = first
         with self._readable():
             text, notes = agent_text(self.header)
-            header = self.header
-            self._mind = Mind(text, float(header["discount"]), int(header["seed"]), int(header["replan_every"]))
+            self._mind = mind_of(self.header, text)
         self.notes += notes
 
     @contextlib.contextmanager

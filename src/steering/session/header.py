@@ -20,7 +20,7 @@ from steering.errors import InvalidOption, SteeringError
 from steering.session.errors import JournalDamaged
 from steering.session.journal import FORMAT, Event
 from steering.session.labels import Labels, checked_names
-from steering.session.mind import checked_discount
+from steering.session.mind import Mind, checked_discount
 from steering.session.priors import prior_of_range, range_of_log, reward_range
 from steering.session.state import State, checked_risk
 from steering.spec import describe
@@ -149,6 +149,12 @@ def state_of(header: Event, path: Any) -> State:
         return State(states, actions, mask, risk=checked_risk(header.get("risk")))
     except (KeyError, TypeError, AttributeError, SteeringError) as error:
         raise JournalDamaged(f"{path}: its first line is not that of a session ({error}).") from None
+
+
+def mind_of(header: Event, text: str) -> Mind:
+    """The mind of a session whose agent is `text`; numbers that no session can have are refused."""
+    seed = whole("seed", header["seed"], 0, LARGEST_SEED)
+    return Mind(text, header["discount"], seed, whole("replan_every", header["replan_every"], 1))
 
 
 def agent_text(header: Event) -> tuple[str, list[str]]:

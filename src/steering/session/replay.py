@@ -16,9 +16,9 @@ from steering._types import Floats, Ints
 from steering.agents import Agent
 from steering.beliefs import Belief
 from steering.session.errors import JournalDamaged
-from steering.session.header import agent_text, state_of
+from steering.session.header import agent_text, mind_of, state_of
 from steering.session.journal import Event, Journal
-from steering.session.mind import Mind, transitions
+from steering.session.mind import transitions
 
 PATIENCE = 5
 """Looks after which a line that is not whole, with others behind it, is damage; before, somebody may be writing it."""
@@ -52,10 +52,9 @@ class Replay:
         self._journal = Journal(self.directory, read_only=True)
         self.header = self._journal.header()
         self.state = state_of(self.header, self._journal.path)
-        header = self.header
         try:
-            text, self.notes = agent_text(header)
-            self._mind = Mind(text, float(header["discount"]), int(header["seed"]), int(header["replan_every"]))
+            text, self.notes = agent_text(self.header)
+            self._mind = mind_of(self.header, text)
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise JournalDamaged(f"{self._journal.path}: its first line is not that of a session ({error}).") from None
         self.asks: list[int] = []
