@@ -32,8 +32,21 @@ from steering.paper.chapters import (
 )
 from steering.paper.charts import Chart
 from steering.paper.contents import ALIASES, NAMES, resolve
+from steering.paper.drawing import headline_figure
+from steering.paper.fits import Effect
+from steering.paper.report.answer import Row
 from steering.paper.report.chart_parts import chart_part
-from steering.paper.scale import AGENTS, BASELINES, FULL, QUICK, VARIANTS, deepsea, prior_environment
+from steering.paper.scale import (
+    AGENTS,
+    BASELINES,
+    FULL,
+    LEARNED_IDS,
+    LEARNED_PSRL,
+    QUICK,
+    VARIANTS,
+    deepsea,
+    prior_environment,
+)
 
 OVER_STEPS = ("dense_sparse", "psrl_sparsity", "regret", "prior_belief", "environments", "q_posterior", "dsd")
 ENOUGH = 2
@@ -165,8 +178,15 @@ def assert_no_text_overlaps(figure: Figure) -> None:
             continue
         box = text.get_window_extent(renderer)
         boxes.append((text.get_text(), Bbox.from_extents(box.x0 + 1, box.y0 + 1, box.x1 - 1, box.y1 - 1)))
+        assert_within(figure, *boxes[-1])
     for (a, one), (b, other) in itertools.combinations(boxes, 2):
         assert not one.overlaps(other), f"'{a}' overlaps '{b}'"
+
+
+def assert_within(figure: Figure, text: str, box: Bbox) -> None:
+    whole = figure.bbox
+    within = whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
+    assert within, f"'{text}' is cut off by the edge of the figure"
 
 
 def texts_out_of_sight(figure: Figure) -> set[int]:
@@ -182,6 +202,11 @@ def texts_out_of_sight(figure: Figure) -> set[int]:
     return hidden
 
 
+def test_no_text_of_the_headline_is_cut_off() -> None:
+    rows = [Row(agent, Effect(0.5, 0.4, 0.6), agent) for agent in (*VARIANTS.values(), LEARNED_IDS, LEARNED_PSRL)]
+    assert_no_text_overlaps(headline_figure(rows))
+
+
 def test_overlapping_text_would_be_seen() -> None:
     figure = Figure()
     FigureCanvasAgg(figure)
@@ -189,6 +214,10 @@ def test_overlapping_text_would_be_seen() -> None:
     figure.text(0.51, 0.5, "another")
     with pytest.raises(AssertionError, match="overlaps"):
         assert_no_text_overlaps(figure)
+    cut = Figure()
+    cut.text(0.9, 0.5, "a text that is too long for its place")
+    with pytest.raises(AssertionError, match="cut off"):
+        assert_no_text_overlaps(cut)
     bare = Figure()
     bare.add_subplot()
     with pytest.raises(AssertionError, match="no label"):

@@ -92,7 +92,7 @@ def headline_figure(rows: Sequence[Row]) -> Figure:
         style: dict[str, Any] = {"color": looks.colour(row.agent), "marker": markers.get(name, "D")}
         axes.errorbar([effect.value], [-place], xerr=ends, capsize=3, markersize=8, linewidth=2, **style)
     axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
-    axes.set_xlabel("share of the oracle's reward that is lost on DeepSea 15 (0 is best; mean, 95 % interval)")
+    axes.set_xlabel("share of the oracle's reward that is lost on DeepSea 15\n(0 is best; mean, 95 % interval)")
     axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
     axes.grid(axis="x", alpha=0.25)
     return figure
