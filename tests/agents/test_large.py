@@ -101,7 +101,7 @@ def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: fl
     """
     S, A = 40, 3
     rng = np.random.default_rng(5)
-    belief = SparseBelief(S, A, concentration="learned", reward_scale="learned")
+    belief = SparseBelief(S, A, concentration="learned", reward_scale="learned", evenness="learned")
     given = problem(S, A, discount)
     plan = RepairedPlan(given, belief, "data", RowBonus(1, 0.6, 0.3, 0.5, 1.0, related=related))
     plan.accuracy = accuracy
@@ -133,14 +133,14 @@ def test_a_repaired_plan_keeps_its_stated_residual(discount: float, accuracy: fl
     assert repaired > 30 or accuracy < 1e-3
 
 
-@pytest.mark.parametrize("moved", ["grown", "promise", "row_promise"])
-def test_a_repaired_plan_follows_promises_without_new_data(moved: str) -> None:
+@pytest.mark.parametrize("moved", ["grown", "promise", "row_promise", "evenness"])
+def test_a_repaired_plan_follows_what_is_learned_without_new_data(moved: str) -> None:
     given = problem(12, 2)
     belief = SparseBelief(12, 2, reward_scale="open")
     rng = np.random.default_rng(0)
-    for _ in range(30):
+    for _ in range(60):
         s, a = int(rng.integers(8)), int(rng.integers(2))
-        belief.observe(s, a, float(rng.normal()), int(rng.integers(12)))
+        belief.observe(s, a, float(rng.normal()), int(rng.integers(4)))
     belief.refresh()
     bonus = RowBonus(novelty=0.5, alike=True)
     plan, policy = RepairedPlan(given, belief, "data", bonus), np.zeros(12, np.int64)
@@ -149,7 +149,7 @@ def test_a_repaired_plan_follows_promises_without_new_data(moved: str) -> None:
     if moved == "grown":
         grown = 50.0
     else:
-        setattr(belief, moved, 2.0 * getattr(belief, moved))
+        setattr(belief, moved, 2.0 * getattr(belief, moved) + 0.5)
     plan.update(policy, grown)
     fresh = RepairedPlan(given, belief, "data", bonus)
     fresh.update(policy.copy(), grown)

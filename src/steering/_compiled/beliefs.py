@@ -7,7 +7,7 @@ its fourth parameter is lambda_0 + n and is never stored). ``prior`` is (mu_0, l
 
 import math
 
-from steering._compiled._jit import jit
+from steering._compiled._jit import inlined, jit
 from steering._compiled.special import digamma
 
 
@@ -32,24 +32,53 @@ def first_invalid(data, n_states, n_actions):
     return -1
 
 
+@inlined
+def evened(n, visits, kinds, even):
+    """What an outcome that came n > 0 times counts as: visits (n + b) / (visits + k b), k = `kinds` and b = `even`.
+
+    k outcomes are known of the row; what they count as adds up to its visits, as the counts do.
+    """
+    if even > 0.0 and kinds > 1.0:
+        return visits * (n + even) / (visits + kinds * even)
+    return n
+
+
+@inlined
+def judge_evenness(n, visits, kinds, evens, evidence):
+    """Add what an outcome that came n > 0 times before says of how even outcomes are.
+
+    Every grid value b gains the log of the probability (n + b) / (visits + k b) that it gave to the outcome among the
+    k = `kinds` known ones. A row of which one outcome is known says nothing.
+    """
+    if kinds > 1.0:
+        for g in range(evens.shape[0]):
+            evidence[g] += math.log((n + evens[g]) / (visits + kinds * evens[g]))
+
+
 @jit
-def observe(prior, data, statistics, posterior, concentrations):
-    """Add transitions one after the other: to the statistics, the posterior, and the evidence for the concentration.
+def observe(prior, data, statistics, posterior, concentrations, evenness):
+    """Add transitions one after the other: to the statistics, the posterior, and the evidence for what is learned.
 
     `concentrations` is (grid, evidence): every grid value eta gains the log of its predictive probability
     (eta + n_y) / (S eta + n). The marginal likelihood of a Dirichlet-multinomial is the product of its predictives,
     so the evidence is exact at the price of one logarithm a sample and grid point. An empty grid costs nothing.
+    `evenness` is the like for `judge_evenness`.
     """
     states, actions, rewards, successors = data
-    counts, totals, average, scatter = statistics
+    counts, totals, kinds, average, scatter = statistics
     alpha, mu, shape, rate = posterior
     etas, eta_evidence = concentrations
+    evens, even_evidence = evenness
     S = counts.shape[2]
     for t in range(states.shape[0]):
         s, a, y, r = states[t], actions[t], successors[t], rewards[t]
         n = counts[s, a, y]
         for g in range(etas.shape[0]):
             eta_evidence[g] += math.log((etas[g] + n) / (S * etas[g] + totals[s, a]))
+        if n > 0.0:
+            judge_evenness(n, totals[s, a], kinds[s, a], evens, even_evidence)
+        else:
+            kinds[s, a] += 1.0
         n += 1.0
         counts[s, a, y] = n
         totals[s, a] += 1.0
@@ -100,11 +129,12 @@ def mean_model(alpha, mu, P, r):
 
 
 @jit
-def smoothed_model(counts, totals, eta, mu, pooled, P, r):
+def smoothed_model(counts, totals, kinds, eta, even, mu, pooled, P, r):
     """Model of the data: P = (n_y + e) / (n + S e) with e = min(eta, 1 / S), and r = sum of P mu.
 
-    That is the posterior mean, with a prior that is worth one observation of the row at most. With `pooled` an outcome
-    never seen of a row that was tried is expected to pay what the row has paid: sum of n mu / n.
+    That is the posterior mean, with a prior that is worth one observation of the row at most, and with the counts n_y
+    `evened`. With `pooled` an outcome never seen of a row that was tried is expected to pay what the row is expected to
+    pay by those seen: sum of n mu / n.
     """
     S, A, _ = counts.shape
     e = min(eta, 1.0 / S)
@@ -115,6 +145,8 @@ def smoothed_model(counts, totals, eta, mu, pooled, P, r):
             paid = 0.0
             for y in range(S):
                 n = counts[s, a, y]
+                if n > 0.0:
+                    n = evened(n, totals[s, a], kinds[s, a], even)
                 p = (n + e) / (totals[s, a] + S * e)
                 P[s, a, y] = p
                 if pooled and n == 0.0:

@@ -5,12 +5,13 @@ In the model of the data a row with n visits gives the weight w = e / (n + e) to
 
     m_s(y) = (1 / S + sum_b n_b(y) / (n_b + 1)) / (1 + G),    G = sum_b n_b / (n_b + 1),
 
-instead of to all states alike: P + w (m_s - 1 / S). Rows never tried stay as they are, and so does a row tried once or
-twice (less than `SURE` times) that would lose by it: a bad outcome, which may have been bad luck, is not made certain
-by the other actions.
+instead of to all states alike: P + w (m_s - 1 / S). The counts n_b(y) are `evened`, as those of the model. Rows never
+tried stay as they are, and so does a row tried once or twice (less than `SURE` times) that would lose by it: a bad
+outcome, which may have been bad luck, is not made certain by the other actions.
 """
 
 from steering._compiled._jit import inlined, jit
+from steering._compiled.beliefs import evened
 
 SURE = 3.0
 """Visits from which on a row is related to the others even if it loses by it."""
@@ -38,7 +39,7 @@ def prior_weight(visits, e, gain):
 
 
 @jit
-def _reached(counts, totals, s, values):
+def _reached(counts, totals, kinds, even, s, values):
     """Sum_b n_b V / (n_b + 1) of a state, and G."""
     S, A, _ = counts.shape
     reached, among = 0.0, 0.0
@@ -46,26 +47,29 @@ def _reached(counts, totals, s, values):
         if totals[s, a] > 0.0:
             total = 0.0
             for y in range(S):
-                total += counts[s, a, y] * values[y]
+                if counts[s, a, y] > 0.0:
+                    total += evened(counts[s, a, y], totals[s, a], kinds[s, a], even) * values[y]
             reached += total / (totals[s, a] + 1.0)
             among += totals[s, a] / (totals[s, a] + 1.0)
     return reached, among
 
 
 @jit
-def related_rows(counts, totals, e, values, P, share, out):
+def related_rows(counts, totals, kinds, even, e, values, P, share, out):
     """The rows P of a model, related where `values` (S,) say so; into `out`. `share` (S,) is workspace."""
     S, A, _ = counts.shape
     middle = values.sum() / S
     for s in range(S):
-        reached, among = _reached(counts, totals, s, values)
+        reached, among = _reached(counts, totals, kinds, even, s, values)
         gain = gain_of(reached, among, middle)
         for y in range(S):
             share[y] = 0.0
         for a in range(A):
             if totals[s, a] > 0.0:
                 for y in range(S):
-                    share[y] += counts[s, a, y] / (totals[s, a] + 1.0)
+                    if counts[s, a, y] > 0.0:
+                        n = evened(counts[s, a, y], totals[s, a], kinds[s, a], even)
+                        share[y] += n / (totals[s, a] + 1.0)
         for a in range(A):
             w = prior_weight(totals[s, a], e, gain)
             for y in range(S):
@@ -76,19 +80,19 @@ def related_rows(counts, totals, e, values, P, share, out):
 
 
 @jit
-def related_gains(counts, totals, e, values, out):
+def related_gains(counts, totals, kinds, even, e, values, out):
     """What related rows add to the expected values, w (m_s - 1 / S) V, for every pair."""
     S, A, _ = counts.shape
     middle = values.sum() / S
     for s in range(S):
-        reached, among = _reached(counts, totals, s, values)
+        reached, among = _reached(counts, totals, kinds, even, s, values)
         gain = gain_of(reached, among, middle)
         for a in range(A):
             out[s, a] = prior_weight(totals[s, a], e, gain) * gain
 
 
 @jit
-def grouped_gains(pool, totals, n_actions, e, values, out):
+def grouped_gains(pool, totals, n_actions, even, e, values, out):
     """`related_gains` of a belief by support; `totals` and `out` have one number a row."""
     start, length, _, heads, n, _, _ = pool
     S = values.shape[0]
@@ -99,7 +103,7 @@ def grouped_gains(pool, totals, n_actions, e, values, out):
             if totals[row] > 0.0:
                 total = 0.0
                 for i in range(start[row], start[row] + length[row]):
-                    total += n[i] * values[heads[i]]
+                    total += evened(n[i], totals[row], float(length[row]), even) * values[heads[i]]
                 reached += total / (totals[row] + 1.0)
                 among += totals[row] / (totals[row] + 1.0)
         gain = gain_of(reached, among, middle)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from steering._compiled._jit import jit
-from steering._compiled.beliefs import normal_gamma_cell
+from steering._compiled.beliefs import evened, judge_evenness, normal_gamma_cell
 from steering._compiled.reward_scale import (
     noise_evidence,
     prior_in_unit,
@@ -98,15 +98,16 @@ def mark(marks, state, row):
 
 
 @jit
-def observe(data, first, n_states, n_actions, pool, totals, links, marks, state, concentrations, lam, sums):
+def observe(data, first, n_states, n_actions, pool, totals, links, marks, state, concentrations, evenness, lam, sums):
     """Add transitions from number `first` on, in their order; returns how many are in, fewer where the pool is full.
 
-    `concentrations` as in `steering._compiled.beliefs.observe`. `sums` (weights, weighted averages) are those of
-    `common_mean` for lambda = `lam`, kept up to date.
+    `concentrations` and `evenness` as in `steering._compiled.beliefs.observe`. `sums` (weights, weighted averages) are
+    those of `common_mean` for lambda = `lam`, kept up to date.
     """
     states, actions, rewards, successors = data
     _, _, _, _, counts, average, scatter = pool
     etas, evidence = concentrations
+    evens, even_evidence = evenness
     for t in range(first, states.shape[0]):
         row, y, r = states[t] * n_actions + actions[t], successors[t], rewards[t]
         i = find(pool, row, y)
@@ -117,6 +118,8 @@ def observe(data, first, n_states, n_actions, pool, totals, links, marks, state,
         n = counts[i]
         for g in range(etas.shape[0]):
             evidence[g] += math.log((etas[g] + n) / (n_states * etas[g] + totals[row]))
+        if n > 0.0:
+            judge_evenness(n, totals[row], float(pool[1][row]), evens, even_evidence)
         share = n / (n + lam)
         sums[0] -= share
         sums[1] -= share * average[i]
@@ -212,11 +215,11 @@ def learn_rewards(given, unit, units, pulls, mean_pull, pool, state, sums, evide
 
 
 @jit
-def row_terms(pool, totals, row, n_states, e, pooled, prior, model):
-    """Fill a row of the model P_y = (n_y + e) / (n + S e), and describe its mean reward.
+def row_terms(pool, totals, row, n_states, e, even, pooled, prior, model):
+    """Fill a row of the model P_y = (n_y + e) / (n + S e), n_y `evened`, and describe its mean reward.
 
     `model` is (excess, base): P_y = base of the row for every outcome, plus the excess at those seen. With `pooled` an
-    outcome never seen of a row that was tried is expected to pay what the row has paid.
+    outcome never seen of a row that was tried is expected to pay what the row is expected to pay by those seen.
 
     Returns
     -------
@@ -235,18 +238,19 @@ def row_terms(pool, totals, row, n_states, e, pooled, prior, model):
     paid = 0.0
     known = 0.0
     for i in range(start[row], start[row] + length[row]):
-        p = (n[i] + e) / whole
-        excess[i] = n[i] / whole
+        share = evened(n[i], totals[row], float(length[row]), even)
+        p = (share + e) / whole
+        excess[i] = share / whole
         mu, shape, rate = normal_gamma_cell(prior, n[i], average[i], scatter[i])
         r += p * mu
-        paid += n[i] * mu
+        paid += share * mu
         known += p * p * rate / ((lam + n[i]) * (shape - 1.0))
     r += unseen * u * (paid / totals[row] if pooled and totals[row] > 0.0 else mu0)
     return r, known, unseen * u * u * beta / (lam * (alpha - 1.0))
 
 
 @jit
-def fill_model(pool, totals, n_states, e, pooled, prior, model, r, known, new):
+def fill_model(pool, totals, n_states, e, even, pooled, prior, model, r, known, new):
     """`row_terms` of all rows; r, known and new are written to."""
     for row in range(totals.shape[0]):
-        r[row], known[row], new[row] = row_terms(pool, totals, row, n_states, e, pooled, prior, model)
+        r[row], known[row], new[row] = row_terms(pool, totals, row, n_states, e, even, pooled, prior, model)

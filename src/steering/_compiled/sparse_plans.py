@@ -43,10 +43,10 @@ from steering._compiled.stein import barker_row
 PATIENCE = 1
 """Backups of a repair, in sweeps; beyond that a solution from all states is cheaper."""
 
-ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN = range(9)
+ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN, EVEN = range(10)
 """Numbers that a plan rests on: concentration, prior of rewards, largest value, sum of values, worth of the unseen in
-rows never tried and in others, and how far it has grown."""
-RESTS = 9
+rows never tried and in others, how far it has grown, and how even outcomes are."""
+RESTS = 10
 YES = np.bool_(True)
 PLAIN = 2
 """Arrays of a model whose rows are not related."""
@@ -105,9 +105,9 @@ def _local(row, belief, prior, choice, model, tables, fresh, space, about):
     `about` is (values, discount, `deviations` of the values, limit), for the spread of the row's mean value.
     """
     pool, totals = belief[0], belief[1]
-    n_states, e, eta, kind, diagonal, weights, pooled = choice
+    n_states, e, eta, kind, diagonal, weights, pooled, even = choice
     local, D, z = tables
-    r, known, new = row_terms(pool, totals, row, n_states, e, pooled, prior, (model[0], model[1]))
+    r, known, new = row_terms(pool, totals, row, n_states, e, even, pooled, prior, (model[0], model[1]))
     if fresh:
         D[row] = information(kind, pool, totals, row, n_states, eta, diagonal, space)
     mass = (n_states - pool[1][row]) * model[1][row]
@@ -217,7 +217,7 @@ def _renew(belief, prior, choice, model, tables, space, rests, renew, about):
             _local(belief[3][1][i], belief, prior, choice, model, tables, YES, space, about)
     _all_rows(belief, prior, choice, model, tables, renew, space, about)
     rests[ETA], rests[MU], rests[LAM], rests[BETA] = choice[2], prior[0], prior[1], prior[3]
-    rests[PROMISE], rests[WITHIN], rests[GROWN] = choice[5][4], choice[5][5], choice[5][6]
+    rests[PROMISE], rests[WITHIN], rests[GROWN], rests[EVEN] = choice[5][4], choice[5][5], choice[5][6], choice[7]
 
 
 @jit
@@ -239,8 +239,8 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     prior
         Of rewards.
     choice
-        (S, e, eta, kind, diagonal, weights, pooled): concentration of the model and of the belief, information, bonus,
-        whether outcomes never seen are expected to pay what their row has paid.
+        (S, e, eta, kind, diagonal, weights, pooled, even): concentration of the model and of the belief, information,
+        bonus, whether outcomes never seen are expected to pay what their row has paid, how even outcomes are.
     model
         (excess, base), the rows of the model; with related rows (excess, base, blended, weight, factor).
     tables
@@ -267,6 +267,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN] or choice[5][6] != rests[GROWN]
+    other = other or choice[7] != rests[EVEN]
     about = (values[0], discount, deviations(values[0]), limit)
     moved = not abs(prior[0] - rests[MU]) <= third
     if other or moved:

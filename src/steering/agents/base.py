@@ -241,15 +241,18 @@ class ModelBasedAgent(Agent):
         self.schedule = SCHEDULES[o.replan](p.n_states, p.n_actions)
         self._solver = RowSolver(p)
         self._repaired: RepairedPlan | None = None
-        self.belief = make_belief(
-            p.n_states,
-            p.n_actions,
-            self._belief_form(),
-            eta=o.eta,
-            normal_gamma=o.normal_gamma,
-            concentration=o.concentration,
-            reward_scale=o.reward_scale,
-        )
+        self.belief = make_belief(p.n_states, p.n_actions, self._belief_form(), **self._belief_options)
+
+    @property
+    def _belief_options(self) -> dict[str, Any]:
+        """What the belief is told beside its size."""
+        o = self.options
+        return {
+            "eta": o.eta,
+            "normal_gamma": o.normal_gamma,
+            "concentration": o.concentration,
+            "reward_scale": o.reward_scale,
+        }
 
     def restrict(self, mask: Bools) -> None:
         """As `Agent.restrict`; plans of large worlds are begun anew."""

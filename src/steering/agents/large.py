@@ -186,7 +186,7 @@ class RepairedPlan:
             b.prior,
             (
                 *(p.n_states, b.model_strength(self.model), b.eta, bonus.kind, bonus.diagonal, weights),
-                b.pooled(self.model),
+                *(b.pooled(self.model), b.model_evenness(self.model)),
             ),
             (self._excess, self._base, *self._related),
             (self.local, self.D, self.noise),

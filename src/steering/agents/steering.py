@@ -127,6 +127,10 @@ class Steering(ModelBasedAgent):
             self.excursions.mask = mask
 
     @property
+    def _belief_options(self) -> dict[str, Any]:
+        return {**super()._belief_options, "evenness": self.options.evenness}
+
+    @property
     def _related(self) -> bool:
         """Whether plans are made with related rows."""
         o = self.options

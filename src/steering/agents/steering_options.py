@@ -15,6 +15,7 @@ PLAIN: dict[str, Any] = {
     "value_weight": 0.0,
     "unseen": "independent",
     "rows": "independent",
+    "evenness": "none",
     "far": 0.0,
     "excursions": 0.0,
     "persistence": 0.0,
@@ -52,6 +53,9 @@ class SteeringOptions(ModelBasedOptions):
     rows: str = "related"
     """Of a state, in the model of the data: "related" (what the prior expects of an action that was tried is where the
     actions of its state were seen to lead) or "independent". It plays no part with other models or the ratio."""
+    evenness: str = "learned"
+    """Of the chances of outcomes seen, in the model of the data: "learned" (drawn towards equal ones as far as all rows
+    together say so) or "none" (as counted). It plays no part with other models."""
     operator: str = "barker"
     """Stein operator: barker, difference, gibbs, ..."""
     reference: str = "mean"
@@ -131,6 +135,7 @@ class SteeringOptions(ModelBasedOptions):
         choose("selection", self.selection, ("none", "dictionary", "posterior"))
         choose("unseen", self.unseen, ("alike", "independent"))
         choose("rows", self.rows, ("related", "independent"))
+        choose("evenness", self.evenness, ("none", "learned"))
         for name in ("info_weight", "value_weight", "novelty", "reward_noise", "far", "excursions", "persistence"):
             in_range(name, getattr(self, name), 0.0)
         in_range("draws", self.draws, 2 if self.expectation == "draws" else 1)

@@ -26,7 +26,7 @@ def make_belief(n_states: int, n_actions: int, form: str = "auto", **options: An
     form
         "auto" (dense up to `DENSE_ENTRIES` entries S A S), "dense" or "sparse".
     options
-        As for `Belief`: eta, normal_gamma, concentration, reward_scale.
+        As for `Belief`: eta, normal_gamma, concentration, reward_scale, evenness.
     """
     choose("belief", form, FORMS)
     entries = n_states * n_actions * n_states

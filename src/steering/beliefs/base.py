@@ -37,6 +37,14 @@ seen of a pair that was tried, above what the pair has paid: the spread of rewar
 outcome to pay what its row has paid (the other models, and `value_spread`, expect the common mean). Where rewards
 follow from state and action alone, little is left to look for in a pair that was tried.
 
+**How even the chances of a row's outcomes are** (``evenness="learned"``; in the model of the data only). An outcome
+that came n_y times in n visits counts as n (n_y + b) / (n + k b), k being the number of outcomes seen of the row: their
+shares are drawn towards equal ones, as if each had come b times more. With b = 0 they are as counted. All rows share b.
+Each value on a grid up to 8 gets its log evidence, from the chance that it gave to every outcome that came again among
+those known of its row, and the least that scores at most `EVEN_PLAUSIBLE` below the best is taken: the shares are as
+counted unless the data demand otherwise. Where an action leads to a few places alike, as one that slips, its row is
+known after a few visits; where chances differ, b is 0.
+
 All of it takes effect at `refresh`, which an agent calls before it plans. The evidence for eta is updated with every
 sample; the evidence for c is computed at `refresh` and costs a few logarithms for each grid point and cell seen.
 """
@@ -63,6 +71,8 @@ UNIT_GRID = np.geomspace(1e-3, 1e3, 31)
 OPEN_UNIT_GRID = np.geomspace(1e-6, 1e3, 46)
 PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
 PLAUSIBLE = 1.0  # log evidence by which the concentration may be less likely than the best
+EVEN_GRID = np.array([0.0, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 8.0])
+EVEN_PLAUSIBLE = 6.0  # log evidence by which what is less even may be less likely than the best
 MEAN_PULL = 4.0  # cells that the given mean reward is worth
 
 
@@ -79,11 +89,13 @@ class Belief(ABC):
         Prior (mu, lambda, alpha, beta) of every reward r(s, a, s').
     concentration, reward_scale
         "fixed" or "learned", see the module; the latter also "open".
+    evenness
+        "none" or "learned", see the module.
 
     Attributes
     ----------
-    eta, prior, noise_unit
-        Concentration, prior of rewards and unit of their noise in force.
+    eta, prior, noise_unit, evenness
+        Concentration, prior of rewards, unit of their noise, and how even the outcomes of a row are, in force.
     promise, row_promise
         Spread of mean rewards never seen: that of the prior, or what was learned of it; the latter of pairs tried.
     totals
@@ -124,15 +136,18 @@ class Belief(ABC):
         normal_gamma: Sequence[float] = PAPER_PRIOR,
         concentration: str = "fixed",
         reward_scale: str = "fixed",
+        evenness: str = "none",
     ) -> None:
         self.given_eta = checked_concentration(eta)
         self.given_prior = checked_prior(normal_gamma)
         learn_eta = _checked_choice("concentration", concentration)
         learn_scale = _checked_choice("reward_scale", reward_scale, ("fixed", "learned", "open"))
+        _checked_choice("evenness", evenness, ("none", "learned"))
         if min(n_states, n_actions) < 1:
             raise InvalidOption(f"a belief about {n_states} states and {n_actions} actions needs at least one of each.")
         self.n_states, self.n_actions = n_states, n_actions
         self.eta = self.given_eta
+        self.evenness = 0.0
         self.noise_unit = 1.0
         self.prior = self.given_prior
         self._open = reward_scale == "open"
@@ -141,6 +156,8 @@ class Belief(ABC):
         away = np.log(self._etas / self.given_eta)
         self._eta_distance = np.abs(away)
         self._eta_evidence = -0.5 * (away / PULL) ** 2
+        self._evens = EVEN_GRID.copy() if evenness == "learned" else np.empty(0)
+        self._even_evidence = np.zeros(self._evens.size)
         self._units = (OPEN_UNIT_GRID if self._open else UNIT_GRID).copy() if learn_scale else np.empty(0)
         self._unit_pulls = 0.5 * (np.log(self._units) / PULL) ** 2
         self._unit_evidence = np.zeros(self._units.size)
@@ -184,6 +201,9 @@ class Belief(ABC):
             if eta != self.eta:
                 self.eta = eta
                 self._concentration_moved()
+        if self._evens.size:
+            least = kernels.nearest_plausible(self._even_evidence, self._evens, EVEN_PLAUSIBLE)
+            self.evenness = float(self._evens[least])
         if self._units.size:
             self._refresh_rewards()
 
@@ -206,8 +226,8 @@ class Belief(ABC):
     def data_model(self) -> tuple[Rows, Floats]:
         """The mean model under a prior that is worth one observation of a row at most: P_y = (n_y + e) / (n + S e).
 
-        e = min(eta, 1 / S). With reward_scale="open" outcomes never seen of a pair that was tried are expected to pay
-        what the pair has paid. The arrays are reused by the next call.
+        e = min(eta, 1 / S), and the counts n_y are evened, see the module. With reward_scale="open" outcomes never seen
+        of a pair that was tried are expected to pay what the pair has paid. The arrays are reused by the next call.
         """
 
     @abstractmethod

@@ -29,7 +29,7 @@ class ModelBelief(Belief):
     n_states, n_actions
         Size of the MDP.
     options
-        As for `Belief`: eta, normal_gamma, concentration, reward_scale.
+        As for `Belief`: eta, normal_gamma, concentration, reward_scale, evenness.
 
     Examples
     --------
@@ -46,13 +46,14 @@ class ModelBelief(Belief):
         require_dense(n_states, n_actions, "keep only the outcomes that were seen (belief=sparse)")
         self.counts: Floats = np.zeros(cells)
         self.totals: Floats = np.zeros(cells[:2])
+        self.kinds: Floats = np.zeros(cells[:2])
         self.average: Floats = np.zeros(cells)
         self.scatter: Floats = np.zeros(cells)
         self.alpha: Floats = np.full(cells, self.eta)
         self.mu: Floats = np.full(cells, self.prior[0])
         self.shape: Floats = np.full(cells, self.prior[2])
         self.rate: Floats = np.full(cells, self.prior[3])
-        self._statistics = (self.counts, self.totals, self.average, self.scatter)
+        self._statistics = (self.counts, self.totals, self.kinds, self.average, self.scatter)
         self._posterior = (self.alpha, self.mu, self.shape, self.rate)
         self._buffers: tuple[Floats, Floats, Floats] | None = None
         self._related: tuple[Floats, Floats] | None = None
@@ -66,6 +67,7 @@ class ModelBelief(Belief):
             self._statistics,
             self._posterior,
             (self._etas, self._eta_evidence),
+            (self._evens, self._even_evidence),
         )
 
     def _concentration_moved(self) -> None:
@@ -94,7 +96,9 @@ class ModelBelief(Belief):
 
     def data_model(self) -> tuple[Floats, Floats]:
         """The model of the data, see `Belief.data_model`."""
-        kernels.smoothed_model(self.counts, self.totals, self.eta, self.mu, self._open, self.P, self.r)
+        kernels.smoothed_model(
+            *(self.counts, self.totals, self.kinds, self.eta, self.evenness, self.mu, self._open, self.P, self.r)
+        )
         return self.P, self.r
 
     def related_rows(self, values: Floats) -> Floats:
@@ -103,14 +107,17 @@ class ModelBelief(Belief):
             self._related = np.empty(self.counts.shape), np.empty(self.n_states)
         out, share = self._related
         strength = min(self.eta * self.n_states, 1.0)
-        related.related_rows(self.counts, self.totals, strength, values, self.P, share, out)
+        related.related_rows(
+            *(self.counts, self.totals, self.kinds, self.evenness, strength, values, self.P, share, out)
+        )
         return out
 
     def related_gains(self, values: Floats) -> Floats:
         """What related rows add to the expected values, see `Belief.related_gains`."""
         out = np.empty(self.r.shape)
         strength = min(self.eta * self.n_states, 1.0)
-        related.related_gains(self.counts, self.totals, strength, np.ascontiguousarray(values), out)
+        V = np.ascontiguousarray(values)
+        related.related_gains(self.counts, self.totals, self.kinds, self.evenness, strength, V, out)
         return out
 
     def draw_model(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

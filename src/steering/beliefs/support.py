@@ -48,7 +48,7 @@ class SparseBelief(Belief):
     n_states, n_actions
         Size of the MDP.
     options
-        As for `Belief`: eta, normal_gamma, concentration, reward_scale.
+        As for `Belief`: eta, normal_gamma, concentration, reward_scale, evenness.
 
     Examples
     --------
@@ -104,6 +104,7 @@ class SparseBelief(Belief):
                 done,
                 *(self.n_states, self.n_actions, self.pool, self.totals.ravel(), self.links, self.marks, self.state),
                 (self._etas, self._eta_evidence),
+                (self._evens, self._even_evidence),
                 self.given_prior[1] * min(self.noise_unit**2, 1.0),
                 self._sums,
             )
@@ -151,6 +152,10 @@ class SparseBelief(Belief):
         """Concentration e of the model (n_y + e) / (n + S e): eta for "mean", at most 1 / S for "data"."""
         return self.eta if kind == "mean" else min(self.eta, 1.0 / self.n_states)
 
+    def model_evenness(self, kind: str) -> float:
+        """How even the outcomes of a row are in the model: as learned for "data", 0 (as counted) for "mean"."""
+        return self.evenness if kind == "data" else 0.0
+
     def pooled(self, kind: str) -> bool:
         """Whether outcomes never seen of a row that was tried are expected to pay what the row has paid."""
         return self._open and kind == "data"
@@ -162,7 +167,8 @@ class SparseBelief(Belief):
         self._strength = self.model_strength(kind)
         r, self._known, self._new = np.empty(R), np.empty(R), np.empty(R)
         kernels.fill_model(
-            *(self.pool, self.totals.ravel(), self.n_states, self._strength, self.pooled(kind), self.prior),
+            *(self.pool, self.totals.ravel(), self.n_states, self._strength, self.model_evenness(kind)),
+            *(self.pooled(kind), self.prior),
             *((self._excess, self._base), r, self._known, self._new),
         )
         start, length, _, heads, *_ = self.pool
@@ -248,7 +254,8 @@ class SparseBelief(Belief):
         out = np.empty(self.totals.size)
         strength = self.n_states * self.model_strength("data")
         related.grouped_gains(
-            self.pool, self.totals.ravel(), self.n_actions, strength, np.ascontiguousarray(values), out
+            *(self.pool, self.totals.ravel(), self.n_actions, self.evenness, strength),
+            *(np.ascontiguousarray(values), out),
         )
         return self._pairs(out)
 
@@ -328,7 +335,10 @@ class SparseBelief(Belief):
             normal_gamma=self.given_prior,
             concentration="learned" if self._etas.size else "fixed",
             reward_scale="open" if self._open else "learned" if self._units.size else "fixed",
+            evenness="learned" if self._evens.size else "none",
         )
+        dense.evenness, dense.kinds[:] = self.evenness, self._pairs(self.pool[1].astype(np.float64))
+        dense._even_evidence[:] = self._even_evidence
         dense.eta, dense.prior, dense.noise_unit = self.eta, self.prior, self.noise_unit
         dense.promise, dense.row_promise = self.promise, self.row_promise
         dense._eta_evidence[:] = self._eta_evidence
