@@ -123,9 +123,11 @@ def test_the_default_plans_for_value_the_unseen_and_noise(seed: int, horizon: in
     tried = b.totals > 0
     paid = np.where(tried, (b.counts * b.mu).sum(axis=-1) / np.maximum(b.totals, 1), b.prior[0])
     steps = b.totals.sum()
-    # One more than 1.5 times the mean number of visits moves in steps of a factor 1.2.
-    grown = 1.2 ** np.round(np.log(1 + 1.5 * steps / env.mask.sum()) / np.log(1.2)) - 1
-    worth = np.where(tried, b.row_promise, b.promise) * np.sqrt(1 + grown / (1 + b.totals) ** 2)
+    # One more than 3 times the mean number of visits moves in steps of a factor 1.2.
+    grown = 1.2 ** np.round(np.log(1 + 3 * steps / env.mask.sum()) / np.log(1.2)) - 1
+    worth = np.where(tried, b.row_promise, b.promise) * np.sqrt(
+        1 + grown * np.minimum(1, 2 / (1 + b.totals)) / (1 + b.totals) ** 2
+    )
     assert grown > 0
     assert (unseen[tried] > 0).any()
     r = np.where(b.counts > 0, P * b.mu, 0).sum(axis=-1) + unseen * paid + 0.5 * unseen * worth + 0.6 * seen * z

@@ -142,6 +142,17 @@ def test_a_few_rows_with_one_outcome_each_do_not_prove_that_rows_are_determinist
     assert belief.eta < 0.11
 
 
+@pytest.mark.parametrize("states", [30, 300])
+def test_many_states_without_chance_are_believed(Form, states: int) -> None:
+    """After six visits of each row less than 1 in 50 is left for outcomes never seen of it, however many there are."""
+    belief = Form(states, 1, concentration="learned")
+    belief.observe_many(arrays([(s, 0, 0.0, (s + 1) % states) for s in range(states)] * 6))
+    belief.refresh()
+    assert states * belief.eta < 0.12
+    belief.mean_model()
+    assert belief.unseen_mass().max() < 0.02
+
+
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 100.0])
 @pytest.mark.parametrize("n", [1, 30, 400])
 def test_learned_reward_scale_is_the_maximum_of_evidence_and_pull(Form, scale: float, n: int) -> None:

@@ -199,9 +199,11 @@ def promise(given, prior, cells, tried):
 def worth(promised, within, grown, visits):
     """What an outcome never seen of a pair is worth: the promise, and more for few visits where time has passed.
 
-    Times sqrt(1 + g / (1 + n)^2) for n visits, `grown` g being `persistence` times the mean number of visits of a pair.
+    Times sqrt(1 + g h / (1 + n)^2), h = min(1, 2 / (1 + n)), for n visits, `grown` g being `persistence` times the mean
+    number of visits of a pair: a pair that failed twice or more is less likely to have failed by chance.
     """
-    scale = math.sqrt(1.0 + grown / ((1.0 + visits) * (1.0 + visits)))
+    again = 1.0 + visits
+    scale = math.sqrt(1.0 + grown * min(1.0, 2.0 / again) / (again * again))
     return scale * (within if visits > 0.0 else promised)
 
 

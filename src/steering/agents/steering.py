@@ -14,15 +14,16 @@ Default, in ten lines. The belief learns how concentrated rows are, how noisy re
     r(s, a) + c sqrt(DV(s, a)) + novelty P(unseen | s, a) rho(s, a) + reward_noise sigma(s, a) z(s, a)
 
 with a horizon of at least `far` S steps (200 at most). In that model the prior expects of an action that was tried what
-the actions of its state were seen to lead to (`rows=related`, `steering._compiled.related`). DV = E_q (q'f - m'f)^2 =
+the actions of its state were seen to lead to (`rows=related`, `steering._compiled.related`), and outcomes seen have
+chances as even as all rows together say (`evenness=learned`, `steering.beliefs.base`). DV = E_q (q'f - m'f)^2 =
 Var(q'f) is the Stein information of the row for the operator `gibbs` and the rank-one kernel f f', f = r + gamma V with
 the values V of the plan itself: what is not known, if it can matter. rho is what a reward never seen may be worth: the
-belief's `promise` for a pair never tried, its `row_promise` for others, times sqrt(1 + g / (1 + n)^2) for a pair with n
-visits, g being `persistence` times the mean number of visits of a pair, so that what may still show something new is
-tried again. sigma is the posterior standard deviation of r(s, a) by rewards seen and z standard normal, drawn anew at
-each plan: unseen rewards are looked for, rewards seen but noisy are resolved by posterior sampling. Now and then an
-excursion looks for nothing but the Stein information D(s, a) = E_q DSD(m, q) of `barker` and the exponential Hamming
-kernel: for what is not known at all (`steering.agents.excursions`).
+belief's `promise` for a pair never tried, its `row_promise` for others, times sqrt(1 + g h / (1 + n)^2) for a pair with
+n visits, h = min(1, 2 / (1 + n)), g being `persistence` times the mean number of visits of a pair, so that what may
+still show something new is tried again. sigma is the posterior standard deviation of r(s, a) by rewards seen and z
+standard normal, drawn anew at each plan: unseen rewards are looked for, rewards seen but noisy are resolved by
+posterior sampling. Now and then an excursion looks for nothing but the Stein information D(s, a) = E_q DSD(m, q) of
+`barker` and the exponential Hamming kernel: for what is not known at all (`steering.agents.excursions`).
 
 Other settings. `info_weight` adds lambda u D(s, a) to the reward of the plan, the paper's regularised objective; u is
 the prior's spread of mean rewards relative to that of the paper's prior (1 unless another prior is given), so that

@@ -69,9 +69,10 @@ class SteeringOptions(ModelBasedOptions):
     unseen: str = "alike"
     """Rewards never seen of a row: "alike" (worth what the belief promises, of pairs never tried and of others) or
     "independent"."""
-    persistence: float = 1.5
+    persistence: float = 3.0
     """How the worth of rewards never seen grows with time, where they are alike: that of a pair with n visits is
-    multiplied by sqrt(1 + g / (1 + n)^2), g being persistence times the mean number of visits of a pair."""
+    multiplied by sqrt(1 + g h / (1 + n)^2), h = min(1, 2 / (1 + n)), g being persistence times the mean number of
+    visits of a pair."""
     reward_noise: float = 0.6
     """Weight of the noise on rewards seen in the regularised objective; it plays no part with sampled models or the
     ratio."""

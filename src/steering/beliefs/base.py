@@ -1,11 +1,12 @@
 """What both forms of a belief about an MDP share: the priors that can be learned, and what agents ask for.
 
-**How concentrated rows are** (``concentration="learned"``). All rows share one eta. Each value on a grid (steps of a
-factor 1.26) gets a score: its log evidence, that is the Dirichlet-multinomial marginal likelihood of everything seen,
-plus a weak log-normal pull towards the given eta. Of all values that score at most `PLAUSIBLE` below the best, the one
-nearest to the given eta is taken: eta leaves the given value as far as the data demand, and no further. The best value
-itself would be too rash. A few rows that happened to show one outcome each do not prove that rows are deterministic,
-and an agent that thinks so gives up what failed once.
+**How concentrated rows are** (``concentration="learned"``). All rows share one eta. Each value on a grid (1e-6 to 1e3
+in steps of a factor 1.26) gets a score: its log evidence, that is the Dirichlet-multinomial marginal likelihood of
+everything seen, plus a weak log-normal pull towards the given eta. Of all values that score at most `PLAUSIBLE` below
+the best, the one nearest to the given eta is taken: eta leaves the given value as far as the data demand, and no
+further. The best value itself would be too rash. A few rows that happened to show one outcome each do not prove that
+rows are deterministic, and an agent that thinks so gives up what failed once. The grid goes down so far because eta is
+for each of S outcomes: with 1e-3 a row of 900 tried once would lead elsewhere with a chance of a half for ever.
 
 **How noisy rewards are** (``reward_scale="learned"``). The noise of rewards is measured in a unit c, the value with the
 best score on a grid (steps of a factor 1.58). The evidence is that of all cells about their own common mean; one cell
@@ -66,7 +67,7 @@ from steering.errors import InvalidOption
 
 Transitions = tuple[Ints, Ints, Floats, Ints]
 
-GRID = np.geomspace(1e-3, 1e3, 61)
+GRID = np.concatenate([np.geomspace(1e-6, 1e-3, 31)[:-1], np.geomspace(1e-3, 1e3, 61)])
 UNIT_GRID = np.geomspace(1e-3, 1e3, 31)
 OPEN_UNIT_GRID = np.geomspace(1e-6, 1e3, 46)
 PULL = 2.0  # standard deviation of the log-normal pull, in natural logarithms
