@@ -146,6 +146,8 @@ def test_controls_say_what_else_differs() -> None:
             f"weight {own.info_weight} instead of {partner.info_weight}": own.info_weight != partner.info_weight,
             "information about value": own.value_weight > 0,
             "a longer horizon of plans": own.far > 0,
+            "related rows": own.planning == "data" and own.rows == "related",
+            "evened chances": own.planning == "data" and own.evenness == "learned",
             "excursions": own.excursions > 0,
             "half of the data": own.selection == "posterior" and BATCH == 2,
         }

@@ -42,7 +42,7 @@ Partners share the given priors, how priors are learned, and whether plans are m
 OTHERWISE: Mapping[str, str] = {
     "default": "the model of the data instead of the posterior mean, terms for novelty and reward noise, weight 0.0 "
     "instead of 0.5 and information about value, a longer horizon of plans, worth that grows with time, related rows, "
-    "excursions",
+    "evened chances, excursions",
     "sound": "nothing",
     "literal": "the posterior gets the selected half of the data only",
 }

@@ -76,6 +76,7 @@ CONTROLS: dict[str, str] = {
     "no information about value": "steering:value_weight=0",
     "no excursions": "steering:excursions=0",
     "independent rows": "steering:rows=independent",
+    "chances as counted": "steering:evenness=none",
     "gibbs for barker": "steering:operator=gibbs",
     "fixed priors": "steering:concentration=fixed,reward_scale=fixed",
     "schedule every": "steering:replan=every",

@@ -1,9 +1,9 @@
 """Tasks of the study: two lists that share no instance, and no size but where another parameter differs.
 
 Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
-were the confirmations of four earlier defaults; since their results were looked at, they are development now.
-`CONFIRMATION` has other instances (seeds of environments from 13000; development has those from 0, 1000, 7000, 9000 and
-11000) and kinds of tasks that were never looked at in development. Seeds of runs:
+were the confirmations of five earlier defaults; since their results were looked at, they are development now.
+`CONFIRMATION` has other instances (seeds of environments from 15000; development has those from 0, 1000, 7000, 9000,
+11000 and 13000) and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -17,7 +17,7 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
-CONFIRMATION_INSTANCE = 13_000
+CONFIRMATION_INSTANCE = 15_000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
@@ -182,6 +182,57 @@ DEVELOPMENT = (
     _seen("jobs 7", "jobs", "jobs:7", drawn=True, first=11_000),
     _seen("RiverSwim 11, rewards x 0.01", "RiverSwim", "riverswim:11,reward_scale=0.01", steps=4000),
     _seen("RiverSwim 11, rewards x 100", "RiverSwim", "riverswim:11,reward_scale=100", steps=4000),
+    _seen("DeepSea 26", "DeepSea", "deepsea:26", steps=4000),
+    _seen("dense DeepSea 10", "dense DeepSea", "deepsea:10,reward=dense"),
+    _seen("grid DeepSea 9", "grid DeepSea", "griddeepsea:9", steps=3000),
+    _seen("stochastic grid DeepSea 6", "stochastic grid DeepSea", "griddeepsea:6,stochastic=true", steps=4000),
+    _seen("WideNarrow 1,11", "WideNarrow", "widenarrow:1,11", steps=5000),
+    _seen("RiverSwim 13", "RiverSwim", "riverswim:13", steps=5000),
+    _seen("PriorMDP 6x4", "PriorMDP", "priormdp:6,4", drawn=True, first=13_000, slow=True),
+    _seen("Garnet 22x3", "Garnet", "garnet:22,3,4,sigma=0.1", drawn=True, first=13_000),
+    _seen("paying Garnet 15x3", "paying Garnet", "garnet:15,3,3,pays=1,sigma=0.1", drawn=True, first=13_000),
+    _seen("deterministic Garnet 24x3", "deterministic Garnet", "garnet:24,3,1,sigma=0.1", drawn=True, first=13_000),
+    _seen("noisy Garnet 10x4", "noisy Garnet", "garnet:10,4,4,pays=0.5,sigma=1", drawn=True, first=13_000, steps=3000),
+    _seen("maze 10", "maze", "maze:10", drawn=True, first=13_000, steps=5000),
+    _seen("still maze 7", "still maze", "maze:7,slip=0", drawn=True, first=13_000, steps=3000),
+    _seen("costly maze 7", "costly maze", "maze:7,step_cost=0.02", drawn=True, first=13_000, steps=3000),
+    _seen("maze 30", "maze", "maze:30,seed=13000", steps=40_000, large=True, runs=6),
+    _seen("lava maze 10", "lava maze", f"maze:10,{LAVA}", drawn=True, first=13_000, steps=5000),
+    _seen("lock 6,4", "lock", "lock:6,4,slip=0.12,lure=0.03", drawn=True, first=13_000, steps=3000),
+    _seen("cost Garnet 14x3", "cost Garnet", f"garnet:14,3,3,{COSTS}", drawn=True, first=13_000),
+    _seen("FrozenLake, hardly slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.9", steps=3000),
+    _seen("chain 9", "chain", "chain:9", steps=5000),
+    _seen("loop 7", "loop", "loop:7"),
+    _seen("LazyChain 10", "LazyChain", "lazychain:10,p_error=0.15", steps=3000),
+    _seen("rooms 10", "rooms", "rooms:10,room=3", drawn=True, first=13_000, steps=4000),
+    _seen("lava rooms 8", "lava rooms", f"rooms:8,room=3,{LAVA}", drawn=True, first=13_000, steps=3000),
+    _seen("maintenance 15", "maintenance", "maintenance:15,profit=18", drawn=True, first=13_000),
+    _seen("patience 13", "patience", "patience:13,prize=70,lure=0.7", drawn=True, first=13_000),
+    _seen("inventory 14", "inventory", "inventory:14,orders=6,lot=2,price=10", drawn=True, first=13_000),
+    _seen("queue 16", "queue", "queue:16,hold=0.75", drawn=True, first=13_000),
+    _seen("admission 10", "admission", "admission:10,low=6,high=24", drawn=True, first=13_000),
+    _seen("selling 11", "selling", "selling:11", drawn=True, first=13_000, slow=True),
+    _seen("rental 5, three moves", "rental", "rental:5,moves=3", drawn=True, first=13_000),
+    _seen("harvest 14", "harvest", "harvest:14", drawn=True, first=13_000),
+    _seen("reservoir 14", "reservoir", "reservoir:14", drawn=True, first=13_000),
+    _seen("seats 6", "seats", "seats:6", drawn=True, first=13_000),
+    _seen("jobs 5", "jobs", "jobs:5", drawn=True, first=13_000),
+    _seen(
+        "lock 6,4, rewards x 0.01",
+        "lock",
+        "lock:6,4,slip=0.12,lure=0.03,reward_scale=0.01",
+        drawn=True,
+        first=13_000,
+        steps=3000,
+    ),
+    _seen(
+        "lock 6,4, rewards x 100",
+        "lock",
+        "lock:6,4,slip=0.12,lure=0.03,reward_scale=100",
+        drawn=True,
+        first=13_000,
+        steps=3000,
+    ),
 )
 """What was looked at while the default was made."""
 
@@ -189,43 +240,41 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 26", "DeepSea", "deepsea:26", steps=4000),
-    _conf("dense DeepSea 10", "dense DeepSea", "deepsea:10,reward=dense"),
-    _conf("grid DeepSea 9", "grid DeepSea", "griddeepsea:9", steps=3000),
-    _conf("stochastic grid DeepSea 6", "stochastic grid DeepSea", "griddeepsea:6,stochastic=true", steps=4000),
-    _conf("WideNarrow 1,11", "WideNarrow", "widenarrow:1,11", steps=5000),
-    _conf("RiverSwim 13", "RiverSwim", "riverswim:13", steps=5000),
-    _conf("PriorMDP 6x4", "PriorMDP", "priormdp:6,4", drawn=True, slow=True),
-    _conf("Garnet 22x3", "Garnet", "garnet:22,3,4,sigma=0.1", drawn=True),
-    _conf("paying Garnet 15x3", "paying Garnet", "garnet:15,3,3,pays=1,sigma=0.1", drawn=True),
-    _conf("deterministic Garnet 24x3", "deterministic Garnet", "garnet:24,3,1,sigma=0.1", drawn=True),
-    _conf("noisy Garnet 10x4", "noisy Garnet", "garnet:10,4,4,pays=0.5,sigma=1", drawn=True, steps=3000),
-    _conf("maze 10", "maze", "maze:10", drawn=True, steps=5000),
-    _conf("still maze 7", "still maze", "maze:7,slip=0", drawn=True, steps=3000),
-    _conf("costly maze 7", "costly maze", "maze:7,step_cost=0.02", drawn=True, steps=3000),
-    _conf("maze 30", "maze", f"maze:30,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
-    _conf("lava maze 10", "lava maze", f"maze:10,{LAVA}", drawn=True, steps=5000),
-    _conf("lock 6,4", "lock", "lock:6,4,slip=0.12,lure=0.03", drawn=True, steps=3000),
-    _conf("cost Garnet 14x3", "cost Garnet", f"garnet:14,3,3,{COSTS}", drawn=True),
-    _conf("FrozenLake, hardly slippery", "FrozenLake", "gym:FrozenLake-v1,success_rate=0.9", steps=3000),
-    _conf("chain 9", "chain", "chain:9", steps=5000),
-    _conf("loop 7", "loop", "loop:7"),
-    _conf("LazyChain 10", "LazyChain", "lazychain:10,p_error=0.15", steps=3000),
-    _conf("rooms 10", "rooms", "rooms:10,room=3", drawn=True, steps=4000),
-    _conf("lava rooms 8", "lava rooms", f"rooms:8,room=3,{LAVA}", drawn=True, steps=3000),
-    _conf("maintenance 15", "maintenance", "maintenance:15,profit=18", drawn=True),
-    _conf("patience 13", "patience", "patience:13,prize=70,lure=0.7", drawn=True),
-    _conf("inventory 14", "inventory", "inventory:14,orders=6,lot=2,price=10", drawn=True),
-    _conf("queue 16", "queue", "queue:16,hold=0.75", drawn=True),
-    _conf("admission 10", "admission", "admission:10,low=6,high=24", drawn=True),
-    _conf("selling 11", "selling", "selling:11", drawn=True, slow=True),
-    _conf("rental 5, three moves", "rental", "rental:5,moves=3", drawn=True),
-    _conf("harvest 14", "harvest", "harvest:14", drawn=True),
-    _conf("reservoir 14", "reservoir", "reservoir:14", drawn=True),
-    _conf("seats 6", "seats", "seats:6", drawn=True),
-    _conf("jobs 5", "jobs", "jobs:5", drawn=True),
-    _conf("lock 6,4, rewards x 0.01", "lock", "lock:6,4,slip=0.12,lure=0.03,reward_scale=0.01", drawn=True, steps=3000),
-    _conf("lock 6,4, rewards x 100", "lock", "lock:6,4,slip=0.12,lure=0.03,reward_scale=100", drawn=True, steps=3000),
+    _conf("DeepSea 28", "DeepSea", "deepsea:28", steps=4000),
+    _conf("grid DeepSea 10", "grid DeepSea", "griddeepsea:10", steps=3000),
+    _conf("stochastic grid DeepSea 7", "stochastic grid DeepSea", "griddeepsea:7,stochastic=true", steps=4000),
+    _conf("WideNarrow 1,8", "WideNarrow", "widenarrow:1,8", steps=5000),
+    _conf("RiverSwim 14", "RiverSwim", "riverswim:14", steps=5000),
+    _conf("PriorMDP 9x3", "PriorMDP", "priormdp:9,3", drawn=True, slow=True),
+    _conf("sparse PriorMDP 8x3", "sparse PriorMDP", "priormdp:8,3,kappa=0.2", drawn=True),
+    _conf("Garnet 26x3", "Garnet", "garnet:26,3,3,sigma=0.1", drawn=True),
+    _conf("deterministic Garnet 18x5", "deterministic Garnet", "garnet:18,5,1,sigma=0.1", drawn=True),
+    _conf("noisy Garnet 14x3", "noisy Garnet", "garnet:14,3,4,pays=0.5,sigma=1", drawn=True, steps=3000),
+    _conf("maze 11", "maze", "maze:11", drawn=True, steps=6000),
+    _conf("still maze 12", "still maze", "maze:12,slip=0", drawn=True, steps=5000),
+    _conf("maze 30, less slip", "maze", f"maze:30,slip=0.05,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
+    _conf("lava maze 11", "lava maze", f"maze:11,{LAVA}", drawn=True, steps=6000),
+    _conf("lock 7,3", "lock", "lock:7,3,slip=0.1,lure=0.03", drawn=True, steps=3000),
+    _conf("cost Garnet 22x4", "cost Garnet", f"garnet:22,4,3,{COSTS}", drawn=True),
+    _conf("FrozenLake 8x8, hardly slippery", "FrozenLake", "gym:FrozenLake8x8-v1,success_rate=0.9", steps=5000),
+    _conf("chain 10", "chain", "chain:10", steps=6000),
+    _conf("loop 8", "loop", "loop:8"),
+    _conf("LazyChain 11", "LazyChain", "lazychain:11,p_error=0.1", steps=3000),
+    _conf("rooms 11", "rooms", "rooms:11,room=3", drawn=True, steps=5000),
+    _conf("costly rooms 8", "costly rooms", "rooms:8,room=3,step_cost=0.02", drawn=True, steps=3000),
+    _conf("maintenance 13", "maintenance", "maintenance:13,profit=22", drawn=True, slow=True),
+    _conf("patience 16", "patience", "patience:16,prize=45,lure=0.5", drawn=True),
+    _conf("inventory 17", "inventory", "inventory:17,orders=5,lot=3,price=9", drawn=True),
+    _conf("queue 13", "queue", "queue:13,hold=0.85", drawn=True),
+    _conf("admission 11", "admission", "admission:11,low=5,high=26", drawn=True),
+    _conf("selling 13", "selling", "selling:13", drawn=True),
+    _conf("rental 6", "rental", "rental:6", drawn=True),
+    _conf("noisy harvest 15", "noisy harvest", "harvest:15,sigma=4", drawn=True),
+    _conf("reservoir 22", "reservoir", "reservoir:22", drawn=True),
+    _conf("seats 7", "seats", "seats:7", drawn=True),
+    _conf("jobs 9", "jobs", "jobs:9", drawn=True),
+    _conf("Garnet 26x3, rewards x 0.01", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=0.01", drawn=True),
+    _conf("Garnet 26x3, rewards x 100", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=100", drawn=True),
 )
 """Run once, after everything was chosen."""
 

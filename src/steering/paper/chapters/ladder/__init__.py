@@ -47,7 +47,8 @@ def _rungs() -> list[tuple[str, dict[str, Any]]]:
         ("plans for the long run", {"far": default.far}),
         ("pairs tried less than others are worth more with time", {"persistence": default.persistence}),
         ("excursions", {"excursions": default.excursions}),
-        ("actions of a state lead to like places: the default", {"rows": default.rows}),
+        ("actions of a state lead to like places", {"rows": default.rows}),
+        ("chances as even as the data say: the default", {"evenness": default.evenness}),
     ]
 
 
