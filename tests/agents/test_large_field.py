@@ -252,6 +252,14 @@ def test_a_discount_near_one_ends(spec: str) -> None:
     assert np.isfinite(steering.run(env, spec, steps=15, seeds=1, belief="sparse").rewards).all()
 
 
+@pytest.mark.parametrize(("spec", "maze"), [("mm", "maze:8,slip=0"), ("ube", "maze:10,slip=0")])
+def test_variances_of_values_settle_where_rows_are_all_but_certain(spec: str, maze: str) -> None:
+    """A jump along the slowest mode of the values of a policy once led away from them, to -1e121: no root has that."""
+    with np.errstate(all="raise", under="ignore"):
+        for seed in range(3):
+            steering.run(maze, f"{spec}:concentration=learned", steps=2500, seeds=[seed], belief="sparse")
+
+
 @pytest.mark.parametrize("spec", LARGE_TOO)
 def test_a_maze_of_900_states(spec: str) -> None:
     """Whose tables would have 3 million entries each; draws of rows are sparse with a small concentration."""

@@ -537,3 +537,15 @@ def test_related_rows_play_no_part_elsewhere(options: str, env: str) -> None:
         steering.run(env, f"steering:{options},rows={rows}", steps=500, seeds=3) for rows in ("related", "independent")
     ]
     np.testing.assert_array_equal(runs[0].visits, runs[1].visits)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("objective", ["regularised", "ratio"])
+def test_the_agent_evens_chances_unless_told_otherwise(form: str, objective: str) -> None:
+    """On FrozenLake every move has three outcomes alike: after some hundred steps all rows together say so."""
+    found = {}
+    for evenness in ("learned", "none"):
+        env = make_env("gym:FrozenLake-v1")
+        agent = steering.make_agent(f"steering:objective={objective},evenness={evenness},replan=every,belief={form}")
+        found[evenness] = agent, steering.run(env, agent, steps=900, seeds=[1])
+    assert not np.array_equal(found["learned"][1].visits, found["none"][1].visits)

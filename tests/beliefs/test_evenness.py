@@ -121,7 +121,7 @@ def test_a_row_of_one_outcome_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_counts_of_a_million_are_as_counted(form) -> None:
+def test_where_there_are_many_counts_outcomes_are_as_counted(form) -> None:
     belief = form(3, 1, evenness="learned")
     steps = 200_000
     y = np.arange(steps) % 4 // 3  # three times 0, then 1

@@ -23,11 +23,14 @@ ENVIRONMENTS = (
     "gym:FrozenLake-v1",
     "gym:CliffWalking-v1",
 )
+LONGER = ("gym:FrozenLake-v1,success_rate=0.5",)
+"""Here what an agent believes of all rows together moves after some hundred steps."""
 VARIANTS = (
     "steering:objective=ratio",
     "steering:preset=paper",
     "steering:preset=paper-sound",
     "steering:replan=learned",
+    "steering:preset=v1",
     "psrl:concentration=learned,reward_scale=learned",
     "psrl:replan=tsde",
     "ids:information=gain,planning=mean",
@@ -40,8 +43,9 @@ SHORT = ("bamcp", "vapor")
 def numbers(agent: str) -> dict[str, str]:
     """Total reward and visits, weighted so that their order counts, of one run on every environment."""
     found = {}
-    for environment in ENVIRONMENTS:
-        one = steering.run(environment, agent, steps=30 if agent in SHORT else 150, seeds=[3], windows=3)
+    for environment in ENVIRONMENTS + LONGER:
+        steps = 30 if agent in SHORT else 600 if environment in LONGER else 150
+        one = steering.run(environment, agent, steps=steps, seeds=[3], windows=3)
         table = one.visits.toarray() if hasattr(one.visits, "toarray") else one.visits
         weighted = sum((k + 1) * float(count) for k, count in enumerate(table.ravel()))
         # Nine digits: enough to see any change, few enough not to see the last bits of another processor.

@@ -261,6 +261,8 @@ def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
     """Values of a policy from V on (overwritten), to a relative accuracy."""
     scratch = np.empty((2, V.shape[0]))
     order = np.argsort(-V)
+    before = np.inf
+    extrapolate = True
     for made in range(max_sweeps):
         place = made % CYCLE - (CYCLE - 2)
         if place >= 0:
@@ -269,7 +271,11 @@ def evaluate(rows, local, discount, V, policy, n_actions, accuracy, max_sweeps):
         if change <= max(accuracy * (1.0 - discount), ROUNDING) * np.abs(V).max():
             return
         if place == 1:
-            _jump(V, scratch)
+            if change > before:  # plain sweeps always converge
+                extrapolate = False
+            before = change
+            if extrapolate:
+                _jump(V, scratch)
 
 
 @jit

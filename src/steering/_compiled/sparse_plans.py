@@ -240,7 +240,7 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         Of rewards.
     choice
         (S, e, eta, kind, diagonal, weights, pooled, even): concentration of the model and of the belief, information,
-        bonus, whether outcomes never seen are expected to pay what their row has paid, how even outcomes are.
+        bonus, whether outcomes never seen are expected to pay what those seen do, how even outcomes are.
     model
         (excess, base), the rows of the model; with related rows (excess, base, blended, weight, factor).
     tables

@@ -11,7 +11,7 @@ What makes it fast is coarser quadrature and a table. The Gamma rule is a short 
 whose nodes and weights are polynomials in alpha^(-1/2) fitted when the module is loaded, and the trapezoidal rule in
 log g (below 2 after the double-exponential map) else. Counts below 12 repeat from row to row, so h is tabulated for
 them once a call. There is no iteration, hence no stopping rule. Stated accuracy, tested against the quadrature of
-`posterior_information`: relative error of D at most 1e-3 for eta from 1e-3 to 1e3 and counts up to 1e6.
+`posterior_information`: relative error of D at most 1e-3 for eta from 1e-6 to 1e3 and counts up to 1e6.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ beyond doubt (four standard errors). So rewards that are all a hundred times sma
 looked for in much the same way, unless there are disasters among them. `row_promise` says the same of an outcome never
 seen of a pair that was tried, above what the pair has paid: the spread of rewards within rows as measured, mixed with
 `promise` until a few rows have shown several outcomes, and at most `promise`. The model of the data expects such an
-outcome to pay what its row has paid (the other models, and `value_spread`, expect the common mean). Where rewards
-follow from state and action alone, little is left to look for in a pair that was tried.
+outcome to pay what its row is expected to pay by those seen (the other models, and `value_spread`, expect the common
+mean). Where rewards follow from state and action alone, little is left to look for in a pair that was tried.
 
 **How even the chances of a row's outcomes are** (``evenness="learned"``; in the model of the data only). An outcome
 that came n_y times in n visits counts as n (n_y + b) / (n + k b), k being the number of outcomes seen of the row: their
@@ -228,7 +228,8 @@ class Belief(ABC):
         """The mean model under a prior that is worth one observation of a row at most: P_y = (n_y + e) / (n + S e).
 
         e = min(eta, 1 / S), and the counts n_y are evened, see the module. With reward_scale="open" outcomes never seen
-        of a pair that was tried are expected to pay what the pair has paid. The arrays are reused by the next call.
+        of a pair that was tried are expected to pay what the pair does by those seen. The arrays are reused by the next
+        call.
         """
 
     @abstractmethod

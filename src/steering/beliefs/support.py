@@ -157,7 +157,7 @@ class SparseBelief(Belief):
         return self.evenness if kind == "data" else 0.0
 
     def pooled(self, kind: str) -> bool:
-        """Whether outcomes never seen of a row that was tried are expected to pay what the row has paid."""
+        """Whether outcomes never seen of a row that was tried are expected to pay what those seen of it do."""
         return self._open and kind == "data"
 
     def _model(self, kind: str) -> tuple[GroupedRows, Floats]:

@@ -165,7 +165,7 @@ def agent_text(header: Event) -> tuple[str, list[str]]:
         notes.append(
             f"this session was made by version {version} (revision {revision} of the numbers), and this is version "
             f"{__version__} (revision {REVISION}); what was told and suggested stands as recorded, new suggestions may "
-            "differ from those of the other version."
+            "differ from those of the other version, and options that it did not have are those of now."
         )
     import_all(header.get("import_modules", []), header.get("folders", []))
     short, full = str(header.get("agent", "")), str(header.get("agent_in_full", ""))
