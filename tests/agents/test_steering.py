@@ -260,6 +260,7 @@ def test_presets_are_what_they_say() -> None:
     for plain in (paper, sound, before):
         assert (plain.replan, plain.value_weight, plain.far, plain.excursions) == ("every", 0.0, 0.0, 0.0)
         assert (plain.unseen, plain.persistence) == ("independent", 0.0)
+        assert (plain.rows, plain.evenness) == ("independent", "none")
     assert default == make_agent("steering:preset=default").options
 
 

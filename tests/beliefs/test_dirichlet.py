@@ -102,7 +102,7 @@ def test_draws_have_the_exact_moments(eta: float) -> None:
     assert (np.abs(squares.mean(axis=0) - spread) <= 5 * squares.std(axis=0) / np.sqrt(n) + 1e-12).all()
 
 
-@pytest.mark.parametrize("eta", [1e-3, 0.02])
+@pytest.mark.parametrize("eta", [1e-6, 1e-3, 0.02])
 def test_tiny_concentrations_draw_nearly_one_point_with_the_right_marginal(eta: float) -> None:
     """The first entry of an unseen row is Beta(eta, 3 eta): fraction above 1/2 within 4.5 standard errors."""
     n = 20_000
@@ -114,7 +114,7 @@ def test_tiny_concentrations_draw_nearly_one_point_with_the_right_marginal(eta: 
 
 
 def test_a_draw_of_one_outcome_is_certain_at_any_concentration() -> None:
-    for eta in (1e-3, 0.02, 0.03, 1.0):
+    for eta in (1e-6, 1e-3, 0.02, 0.03, 1.0):
         draws = draw_rows(np.full((200_000, 1), eta), np.random.default_rng(0), smallest=eta)
         np.testing.assert_array_equal(draws, 1.0)
 

@@ -272,7 +272,7 @@ def test_drawn_models_have_the_posterior_moments(Form, eta: float) -> None:
     assert (np.abs(deviations.mean(axis=0) - spread) <= 6 * deviations.std(axis=0) / np.sqrt(n)).all()
 
 
-@pytest.mark.parametrize("eta", [1e-3, 1e-2, 0.04, 1e3])
+@pytest.mark.parametrize("eta", [1e-6, 1e-3, 1e-2, 0.04, 1e3])
 def test_learned_and_extreme_concentrations_draw_no_nan(Form, eta: float) -> None:
     for size in (1, 2, 30):
         belief = Form(size, 1, eta=eta, concentration="learned")

@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 from steering import _memory
 from steering.agents.stein_information import InformationChoice, SteinInformation
 from steering.beliefs import ModelBelief, SparseBelief, make_belief, support
+from steering.beliefs.base import GRID
 from steering.errors import SlowWarning, SteeringError, TooLarge
 
 S, A = 6, 2
@@ -34,7 +35,7 @@ def close(one, other) -> None:
     np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-12)
 
 
-@given(TRANSITIONS, st.sampled_from([1e-3, 0.2, 1.0, 30.0]), st.booleans(), st.integers(0, 10**6))
+@given(TRANSITIONS, st.sampled_from([1e-6, 1e-3, 0.2, 1.0, 30.0]), st.booleans(), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_both_forms_agree(data, eta: float, learned: bool, seed: int) -> None:
     dense, sparse = both(data, eta=eta, **(LEARNED if learned else {}))
@@ -180,3 +181,13 @@ def test_a_draw_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(support, "MANY", 800)
     with pytest.warns(SlowWarning, match="splits every row of 20 states .* With a small eta most parts"):
         belief.draw_model(np.random.default_rng(0))
+
+
+def test_concentrations_of_a_millionth_are_learned() -> None:
+    """3000 rows of one outcome each, seen six times: what is left for the 2999 others is S eta / (S eta + 6)."""
+    belief = SparseBelief(3000, 1, concentration="learned")
+    states = np.tile(np.arange(3000), 6)
+    belief.observe_many((states, np.zeros(18_000, int), np.zeros(18_000), (states + 1) % 3000))
+    belief.refresh()
+    assert GRID[0] == pytest.approx(1e-6)
+    assert belief.eta <= GRID[1]

@@ -126,7 +126,7 @@ def posterior_information_rows(
     """Barker information of all rows under Dirichlet(eta + counts), compiled: the one to call in a loop.
 
     The same quantity as ``posterior_information(eta + counts, counts, reference=..., empty="mean")`` with coarser
-    quadrature: relative error at most 1e-3 for eta from 1e-3 to 1e3 and counts up to 1e6. Thirty rows of fifteen
+    quadrature: relative error at most 1e-3 for eta from 1e-6 to 1e3 and counts up to 1e6. Thirty rows of fifteen
     outcomes take tens of microseconds.
 
     Parameters
