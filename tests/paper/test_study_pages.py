@@ -9,8 +9,10 @@ import pandas as pd
 
 from steering.paper.chapters.default import STUDY
 from steering.paper.chapters.default.page import nearest, why
+from steering.paper.chapters.default.tasks import DEVELOPMENT, DEVELOPMENT_INSTANCE
 from steering.paper.chapters.ladder import rungs
 from steering.paper.tables import read_csv
+from steering.paper.task import RUNS
 
 DOCS = Path(__file__).parents[2] / "docs"
 STEERING = (DOCS / "steering.md").read_text(encoding="utf-8")
@@ -49,6 +51,16 @@ def test_the_published_page_is_made_of_the_published_tables() -> None:
         assert STUDY.page(tables) == (DOCS / "study.md").read_text(encoding="utf-8")
         for name in TABLES:
             assert (DOCS / f"{name}.csv").stat().st_size < 300_000
+
+
+def test_the_page_says_on_what_was_developed() -> None:
+    """Seeds of instances and the number of earlier lists, against the list in the code."""
+    firsts = {int(first.group(1)) for t in DEVELOPMENT if (first := re.search(r",seed=(\d+)", t.environments[0]))}
+    text = (DOCS / "study.md").read_text(encoding="utf-8")
+    assert f"have seeds from {', '.join(map(str, sorted(firsts)))} on" in text
+    assert f"confirmations of {len(firsts - {DEVELOPMENT_INSTANCE})} earlier defaults" in text
+    few = next(t for t in DEVELOPMENT if t.runs < RUNS)
+    assert f"({RUNS} runs each, {few.name} with {few.runs})" in text
 
 
 # A small result by hand ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from steering.paper.task import Task
 
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
+DEVELOPMENT_INSTANCE = 1000
 CONFIRMATION_INSTANCE = 15_000
 
 
@@ -24,7 +25,9 @@ def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
     return tuple(f"{text},seed={seed}" for seed in range(first, first + count))
 
 
-def _dev(name: str, kind: str, text: str, *, drawn: bool = False, first: int = 1000, **rest: Any) -> Task:
+def _dev(
+    name: str, kind: str, text: str, *, drawn: bool = False, first: int = DEVELOPMENT_INSTANCE, **rest: Any
+) -> Task:
     return Task(name, kind, _instances(text, first) if drawn else (text,), **{"steps": 5000, **rest})
 
 
