@@ -4,7 +4,9 @@ Rows that were seen since the last plan get their model, reward and bonus anew; 
 state taken from it is backed up; if its value has moved by more than a third of the tolerance since it was last passed
 on, the states seen to lead to it are queued. What acts on all rows at once (the sum of all values, through the mass of
 unseen outcomes; the common mean of rewards) is passed on when it has moved by a third of the tolerance: then, as after
-a change of concentration, noise unit or noise, all rows are swept (`steering._compiled.grouped_planning.solve`).
+a change of concentration, noise unit or noise, all rows are swept (`steering._compiled.grouped_planning.solve`). In
+large worlds such a sweep is dear, and most rows, once tried, hardly feel the sum of all values: there the states that
+do are queued instead, and the repair goes on (`_feel`), a few times before all rows are swept.
 
 *Residual*: after a plan no state's Bellman equation is off by more than accuracy (1 - discount) max|V|, so that the
 values are those of the optimal policy up to accuracy max|V|.
@@ -157,9 +159,10 @@ def _push(s, queue, queued, tail):
 @jit
 def _back_up(s, tail, total, rows, local, mask, discount, values, links, work, third, tie, q):
     """Back up one state and pass on what has become of it; the new tail of the queue and the sum of all values."""
-    V, sent, policy = values
+    V, sent, policy, sums = values
     head_of, following, origin = links
     best = planning.state_values(rows, local, mask, discount, s, V, total, q)
+    sums[s] = total
     total += best - V[s]
     V[s] = best
     policy[s] = planning.lowest(q, best - tie)
@@ -194,7 +197,7 @@ def _repair(tail, rows, local, mask, discount, values, links, work, third, tie):
 @jit
 def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
     """Sweep all states until nothing changes; the number of improvements."""
-    V, sent, policy = values
+    V, sent, policy, sums = values
     q = np.empty(mask.shape[1])
     made = planning.solve(rows, local, mask, discount, V, policy, accuracy / 3.0, cap)
     scale = max(np.abs(V).max(), np.abs(local).max())
@@ -203,8 +206,27 @@ def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
         best = planning.state_values(rows, local, mask, discount, s, V, total, q)
         policy[s] = planning.lowest(q, best - tie * scale)
     copy_values(V, sent)
+    sums[:] = total
     rests[SCALE], rests[TOTAL] = scale, total
     return made
+
+
+@jit
+def _feel(total, rows, mask, discount, sums, work, third):
+    """Queue the states whose values the sum of all values moves by more than a third of the tolerance; the new tail.
+
+    It is compared with the sum at each state's last backup. A row feels it by the probability of an unlisted outcome.
+    """
+    base = rows[4]
+    A = mask.shape[1]
+    tail = np.int64(0)
+    for s in range(sums.shape[0]):
+        moved = discount * abs(total - sums[s])
+        for row in range(s * A, (s + 1) * A):
+            if base[row] * moved > third:
+                tail = _push(s, work[0], work[1], tail)
+                break
+    return tail
 
 
 @jit
@@ -229,7 +251,9 @@ def rows_of(pool, model):
 
 
 @jit
-def plan(belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap, limit):
+def plan(
+    belief, prior, choice, model, tables, mask, discount, values, work, space, rests, accuracy, anew, cap, limit, passes
+):
     """Bring a plan up to date with a belief; returns the number of sweeps of a solution from all states, 0 if repaired.
 
     Parameters
@@ -246,7 +270,8 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
     tables
         (local, D, z), one number a row: reward with bonus, information, noise.
     values
-        (V, sent, policy): values, what was passed on of them, and the policy.
+        (V, sent, policy, sums): values, what was passed on of them, the policy, and the sum of all values at the last
+        backup of each state.
     work, space
         Queue of the states with its flags; workspace of the information.
     rests
@@ -259,6 +284,8 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         Improvements of one solution, at most.
     limit
         Of the spread of a row's mean value.
+    passes
+        How often, at most, a repair goes on with the states that feel the sum of all values, before all are swept.
     """
     pool, _, links, marks, state = belief
     local = tables[0]
@@ -286,6 +313,14 @@ def plan(belief, prior, choice, model, tables, mask, discount, values, work, spa
         total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
         if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
             return 0
+        for _ in range(passes):
+            if not done:
+                break
+            tail = _feel(total, rows, mask, discount, values[3], work, third)
+            if tail == 0:
+                rests[TOTAL] = total
+                return 0
+            total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
     made = _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
     if choice[5][3] > 0.0:
         for _ in range(ROUNDS - 1):

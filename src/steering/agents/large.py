@@ -26,6 +26,12 @@ ACCURACY = 1e-6
 """Relative accuracy of the values of a model that is solved as a whole."""
 REPAIR_ACCURACY = 1e-2
 """Relative accuracy of the values of a plan that is repaired: its error is at most this part of the largest value."""
+LARGE = 1024
+"""States above which a world is large: its plans are coarser, and sweeps of all its states are put off."""
+LARGE_ACCURACY = 3e-2
+"""As `REPAIR_ACCURACY`, in large worlds: else all that is learned moves values nearly everywhere."""
+PASSES = 10
+"""Times that a repair of a large world goes on with the states that feel the sum of all values; see `plan`."""
 EVALUATION_ACCURACY = 1e-10
 """Relative accuracy of the values of a policy."""
 MAX_SWEEPS = 100_000
@@ -143,13 +149,14 @@ class RepairedPlan:
         S, R = problem.n_states, problem.n_states * problem.n_actions
         self.problem, self.belief, self.model, self.bonus = problem, belief, model, bonus
         self.discount = problem.discount if discount is None else discount
-        self.accuracy = REPAIR_ACCURACY
+        self.accuracy = LARGE_ACCURACY if S > LARGE else REPAIR_ACCURACY
+        self.passes = PASSES if S > LARGE else 0
         self.V: Floats = np.zeros(S)
         self.local, self.D, self.noise = np.zeros(R), np.zeros(R), np.zeros(R)
         self.sweeps = 0
         self._base, self._excess = np.empty(R), np.empty(0)
         self._related = (np.empty(R), np.empty(R), np.empty(R)) if bonus.related else ()
-        self._sent = np.zeros(S)
+        self._sent, self._sums = np.zeros(S), np.zeros(S)
         # A queue that is full must not look empty: one place more than there are states.
         self._work = (np.empty(S + 1, np.int32), np.zeros(S, np.bool_))
         self._space = barker_space(S)
@@ -190,8 +197,8 @@ class RepairedPlan:
             ),
             (self._excess, self._base, *self._related),
             (self.local, self.D, self.noise),
-            *(p.mask, self.discount, (self.V, self._sent, policy), self._work, self._space, self._rests),
-            *(self.accuracy, self._anew, p.max_iterations, float(limit)),
+            *(p.mask, self.discount, (self.V, self._sent, policy, self._sums), self._work, self._space, self._rests),
+            *(self.accuracy, self._anew, p.max_iterations, float(limit), self.passes),
         )
         self._anew = False
 
