@@ -6,7 +6,8 @@ on, the states seen to lead to it are queued. What acts on all rows at once (the
 unseen outcomes; the common mean of rewards) is passed on when it has moved by a third of the tolerance: then, as after
 a change of concentration, noise unit or noise, all rows are swept (`steering._compiled.grouped_planning.solve`). In
 large worlds such a sweep is dear, and most rows, once tried, hardly feel the sum of all values: there the states that
-do are queued instead, and the repair goes on (`_feel`), a few times before all rows are swept.
+do are queued instead, and the repair goes on (`_feel`), a few times before all rows are swept. With it, what is passed
+on counts from a fourth of the tolerance, not a third, and all rows are swept when the largest value has fallen.
 
 *Residual*: after a plan no state's Bellman equation is off by more than accuracy (1 - discount) max|V|, so that the
 values are those of the optimal policy up to accuracy max|V|.
@@ -16,7 +17,7 @@ rows tried once or twice would lose rests on the values at their state's last ch
 
 A bonus is a function of a row's statistics: `bonus` is the one place to change for another one. The spread of a row's
 mean value rests on the values of the last plan; where all rows are swept it is computed again with the new ones, and
-the plan made once more (`ROUNDS`).
+the plan made once more (`ROUNDS`). Rows that were not seen keep it till then, in large worlds perhaps till new noise.
 """
 
 import math
@@ -50,6 +51,8 @@ ETA, MU, LAM, BETA, SCALE, TOTAL, PROMISE, WITHIN, GROWN, EVEN = range(10)
 rows never tried and in others, how far it has grown, and how even outcomes are."""
 RESTS = 10
 YES = np.bool_(True)
+FALLEN = 0.9
+"""Part of the largest value at the last sweep that it must have kept, where repairs go on."""
 PLAIN = 2
 """Arrays of a model whose rows are not related."""
 ROUNDS = 2
@@ -162,8 +165,8 @@ def _back_up(s, tail, total, rows, local, mask, discount, values, links, work, t
     V, sent, policy, sums = values
     head_of, following, origin = links
     best = planning.state_values(rows, local, mask, discount, s, V, total, q)
-    sums[s] = total
     total += best - V[s]
+    sums[s] = total
     V[s] = best
     policy[s] = planning.lowest(q, best - tie)
     if abs(best - sent[s]) > third:
@@ -213,20 +216,38 @@ def _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie):
 
 @jit
 def _feel(total, rows, mask, discount, sums, work, third):
-    """Queue the states whose values the sum of all values moves by more than a third of the tolerance; the new tail.
+    """Queue the states whose Bellman equations the sum of all values moves by more than `third`; the new tail.
 
-    It is compared with the sum at each state's last backup. A row feels it by the probability of an unlisted outcome.
+    It is compared with the sum at each state's last backup. A row feels it by the probability of an unlisted outcome,
+    which is 1 / S at most.
     """
     base = rows[4]
-    A = mask.shape[1]
+    S, A = mask.shape
     tail = np.int64(0)
-    for s in range(sums.shape[0]):
+    if discount * max(total - sums.min(), sums.max() - total) <= third * S:
+        return tail
+    for s in range(S):
         moved = discount * abs(total - sums[s])
-        for row in range(s * A, (s + 1) * A):
-            if base[row] * moved > third:
+        for a in range(A):
+            if mask[s, a] and base[s * A + a] * moved > third:
                 tail = _push(s, work[0], work[1], tail)
                 break
     return tail
+
+
+@jit
+def _repair_on(tail, rows, local, mask, discount, values, links, work, third, tie, scale, passes):
+    """Repair, and go on with the states that feel the sum of all values; whether nothing is left to be done."""
+    for _ in range(passes):
+        total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie)
+        if not done:
+            return False
+        tail = _feel(total, rows, mask, discount, values[3], work, third)
+        if tail == 0:
+            # The tolerance is a part of the largest value as it was: it must not have fallen.
+            return max(np.abs(values[0]).max(), np.abs(local).max()) >= FALLEN * scale
+    work[1][:] = False
+    return False
 
 
 @jit
@@ -285,13 +306,14 @@ def plan(
     limit
         Of the spread of a row's mean value.
     passes
-        How often, at most, a repair goes on with the states that feel the sum of all values, before all are swept.
+        Repairs in a row, at most, each with the states that feel the sum of all values, before all are swept; 0: one,
+        and all states are swept where the sum has moved.
     """
     pool, _, links, marks, state = belief
     local = tables[0]
     A = mask.shape[1]
     rows = rows_of(pool, model)
-    third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] / 3.0
+    third = max(accuracy * (1.0 - discount), planning.ROUNDING) * rests[SCALE] * (FALLEN / 4.0 if passes else 1.0 / 3.0)
     other = anew or choice[2] != rests[ETA] or prior[1] != rests[LAM] or prior[3] != rests[BETA]
     other = other or choice[5][4] != rests[PROMISE] or choice[5][5] != rests[WITHIN] or choice[5][6] != rests[GROWN]
     other = other or choice[7] != rests[EVEN]
@@ -310,17 +332,14 @@ def plan(
     state[CHANGED] = 0
     tie = tie_tolerance(discount)
     if not (other or moved):
-        total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
-        if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
-            return 0
-        for _ in range(passes):
-            if not done:
-                break
-            tail = _feel(total, rows, mask, discount, values[3], work, third)
-            if tail == 0:
-                rests[TOTAL] = total
+        ties, scale = tie * rests[SCALE], rests[SCALE]
+        if passes:
+            if _repair_on(tail, rows, local, mask, discount, values, links, work, third, ties, scale, passes):
                 return 0
-            total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, tie * rests[SCALE])
+        else:
+            total, done = _repair(tail, rows, local, mask, discount, values, links, work, third, ties)
+            if done and abs(total - rests[TOTAL]) <= third * mask.shape[0]:
+                return 0
     made = _solve(rows, local, mask, discount, values, rests, accuracy, cap, tie)
     if choice[5][3] > 0.0:
         for _ in range(ROUNDS - 1):

@@ -28,7 +28,7 @@ REPAIR_ACCURACY = 1e-2
 """Relative accuracy of the values of a plan that is repaired: its error is at most this part of the largest value."""
 LARGE = 1024
 """States above which a world is large: its plans are coarser, and sweeps of all its states are put off."""
-LARGE_ACCURACY = 3e-2
+LARGE_ACCURACY = 5e-2
 """As `REPAIR_ACCURACY`, in large worlds: else all that is learned moves values nearly everywhere."""
 PASSES = 10
 """Times that a repair of a large world goes on with the states that feel the sum of all values; see `plan`."""
