@@ -236,6 +236,15 @@ def _feel(total, rows, mask, discount, sums, work, third):
 
 
 @jit
+def _reaches(numbers, size):
+    """Whether any number is as large, whatever its sign; seldom all are looked at."""
+    for x in numbers:  # noqa: SIM110 - generators are not compiled
+        if abs(x) >= size:
+            return True
+    return False
+
+
+@jit
 def _repair_on(tail, rows, local, mask, discount, values, links, work, third, tie, scale, passes):
     """Repair, and go on with the states that feel the sum of all values; whether nothing is left to be done."""
     for _ in range(passes):
@@ -245,7 +254,7 @@ def _repair_on(tail, rows, local, mask, discount, values, links, work, third, ti
         tail = _feel(total, rows, mask, discount, values[3], work, third)
         if tail == 0:
             # The tolerance is a part of the largest value as it was: it must not have fallen.
-            return max(np.abs(values[0]).max(), np.abs(local).max()) >= FALLEN * scale
+            return _reaches(values[0], FALLEN * scale) or _reaches(local, FALLEN * scale)
     work[1][:] = False
     return False
 
