@@ -86,6 +86,72 @@ def test_an_excursion_goes_on_while_it_finds_pairs_never_tried() -> None:
     assert due([0] * 400 + [1] + [0] * 600) == 901
 
 
+def paid(means: list[float], outside: float) -> Excursions:
+    """An excursion of 1000 steps about to begin: of late steps paid so much outside, and earlier means[s] in pair s."""
+    n, visits = len(means), 30
+    excursions = Excursions(np.ones((40, 1), bool), 4.0)
+    state = excursions._state
+    state[compiled.BEGINS] = n * visits + 64
+    s = np.concatenate([np.tile(np.arange(n), visits), np.full(64, n)])
+    r = np.concatenate([np.tile(means, visits), np.full(64, outside)])
+    excursions.learn((s, np.zeros_like(s), r, s))
+    state[compiled.EARNED], state[compiled.OUTSIDE] = 64.0 * outside, 64.0
+    state[compiled.LENGTH], state[compiled.PATIENCE] = 1000.0, 20.0
+    return excursions
+
+
+def test_only_steps_that_pay_less_than_most_pairs_are_priced() -> None:
+    """Pairs that pay 0, three of them -0.1, and one that pays 1, which is what steps outside pay."""
+    excursions = paid([0.0] * 6 + [-0.1] * 3, 1.0)
+    stepped(excursions, [0.0])
+    price = 1.0 / excursions._state[compiled.UNIT]
+    assert price > 1.5
+    assert excursions._state[compiled.COST] == 1.0
+    stepped(excursions, [-0.1], 6)
+    assert excursions._state[compiled.COST] == pytest.approx(1.0 + 1.1 * price)
+
+
+@pytest.mark.parametrize(
+    ("means", "waits"),
+    [
+        ([0.0] * 9, True),  # one of ten pairs tried pays more
+        ([0.0] * 8 + [1.0], False),  # two of ten
+        ([0.0] * 5 + [-0.1] * 5, True),
+        ([0.0] * 4 + [-0.1] * 6, False),  # most pay less
+    ],
+)
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_steps_at_which_nothing_is_lost_are_not_counted_as_without_a_find(
+    means: list[float], waits: bool, unit: float
+) -> None:
+    """With rewards in tenths too, of which 30 are not 3 but for the last bits."""
+    excursions = paid([unit * x + unit for x in means], 2.0 * unit)
+    stepped(excursions, [unit] * 500)
+    assert excursions.due
+    stepped(excursions, [unit])
+    assert excursions.due == waits
+    stepped(excursions, [unit] * 498)
+    assert excursions.due == waits
+    stepped(excursions, [unit])
+    assert not excursions.due  # its length is over
+
+
+@given(
+    rewards=st.lists(st.sampled_from([0.0, 0.1, 0.2, 1.0, -3.0]), min_size=60, max_size=200),
+    states=st.randoms(use_true_random=False),
+    batch=st.integers(2, 40),
+)
+def test_what_excursions_cost_does_not_depend_on_how_steps_are_batched(rewards, states, batch: int) -> None:
+    one, many = (Excursions(np.ones((6, 2), bool), 8.0) for _ in range(2))
+    s = np.array([states.randrange(6) for _ in rewards])
+    columns = (s, s % 2, np.array(rewards), s)
+    for t in range(len(rewards)):
+        one.learn(tuple(x[t : t + 1] for x in columns))
+    for t in range(0, len(rewards), batch):
+        many.learn(tuple(x[t : t + batch] for x in columns))
+    np.testing.assert_array_equal(one._state, many._state)
+
+
 @pytest.mark.parametrize("reward", [-0.1, -0.05, 0.3, 0.7, 1e6 / 3])
 def test_equal_rewards_do_not_end_an_excursion_by_rounding(reward: float) -> None:
     """Averages of equal rewards differ in their last bits; a loss divided by such a unit would be anything."""

@@ -16,6 +16,8 @@ PATIENCE_ROUNDS = 2.0
 SHORTEST_PATIENCE = 16.0
 PATIENCE_SHARE = 0.5
 """The same as a share of the excursion's length, if that is more: a long excursion finds what is far away."""
+FEW = 0.1
+"""Share of the pairs tried that may pay more than a step did, if that is to count as nothing lost."""
 ROUNDING = 1e-9
 """Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
@@ -49,7 +51,11 @@ def account(state, sums, visits, states, actions, rewards):
                 state[FOUND] = state[STEPS]
             cost = 1.0
             if state[UNIT] > 0.0:
-                cost = max(1.0, (state[USUAL] - r) / state[UNIT])
+                above, below = _compared(sums, visits, r)
+                if above > 0.5:
+                    cost = max(1.0, (state[USUAL] - r) / state[UNIT])
+                elif above <= FEW and below <= 0.5:
+                    state[FOUND] += 1.0  # not a step without a find
             if visits[s, a] == 0.0:
                 state[FOUND] = state[STEPS]
             elif state[STEPS] - state[FOUND] >= max(state[PATIENCE], PATIENCE_SHARE * state[LENGTH]):
@@ -70,6 +76,21 @@ def account(state, sums, visits, states, actions, rewards):
             state[SET_ASIDE] += state[LENGTH]
             state[BEGINS] = max(state[STEPS], math.ceil((state[SET_ASIDE] / state[RATE]) ** 2))
             state[COST] = 0.0
+
+
+@jit
+def _compared(sums, visits, r):
+    """Shares of the pairs tried that paid more and less than r, on average."""
+    above, below, tried = 0.0, 0.0, 0.0
+    for s in range(sums.shape[0]):
+        for a in range(sums.shape[1]):
+            if visits[s, a] > 0.0:
+                tried += 1.0
+                usual = r * visits[s, a]
+                equal = ROUNDING * abs(usual)
+                above += sums[s, a] > usual + equal
+                below += sums[s, a] < usual - equal
+    return above / max(tried, 1.0), below / max(tried, 1.0)
 
 
 @jit

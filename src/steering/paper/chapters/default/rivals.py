@@ -83,7 +83,7 @@ CONTROLS: dict[str, str] = {
     "the default of 0.1": "steering:preset=v1",
 }
 """Our agent with one thing changed; what is the same agent as ours is left out of the runs."""
-WATCHED = ("no Stein information", "the default of 0.1")
+WATCHED = ("no Stein information",)
 """Controls that are run on the development tasks too."""
 STEIN = "no Stein information"
 """The control that shows what the Stein information is worth."""

@@ -1,9 +1,9 @@
 """Tasks of the study: two lists that share no instance, and no size but where another parameter differs.
 
 Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
-were the confirmations of five earlier defaults; since their results were looked at, they are development now.
-`CONFIRMATION` has other instances (seeds of environments from 15000; development has those from 0, 1000, 7000, 9000,
-11000 and 13000) and kinds of tasks that were never looked at in development. Seeds of runs:
+were the confirmations of six earlier defaults; since their results were looked at, they are development now.
+`CONFIRMATION` has other instances (seeds of environments from 17000; development has those from 0, 1000, 7000, 9000,
+11000, 13000 and 15000) and kinds of tasks that were never looked at in development. Seeds of runs:
 
     development     runs from 1000 on
     confirmation    runs 0, 1, 2, ...; settings are tuned in a task on runs from 100 on
@@ -18,7 +18,7 @@ from steering.paper.task import Task
 DEVELOPMENT_SEED = 1000
 TUNING_SEED = 100
 DEVELOPMENT_INSTANCE = 1000
-CONFIRMATION_INSTANCE = 15_000
+CONFIRMATION_INSTANCE = 17_000
 
 
 def _instances(text: str, first: int, count: int = 10) -> tuple[str, ...]:
@@ -236,6 +236,43 @@ DEVELOPMENT = (
         first=13_000,
         steps=3000,
     ),
+    _seen("DeepSea 28", "DeepSea", "deepsea:28", steps=4000),
+    _seen("grid DeepSea 10", "grid DeepSea", "griddeepsea:10", steps=3000),
+    _seen("stochastic grid DeepSea 7", "stochastic grid DeepSea", "griddeepsea:7,stochastic=true", steps=4000),
+    _seen("WideNarrow 1,8", "WideNarrow", "widenarrow:1,8", steps=5000),
+    _seen("RiverSwim 14", "RiverSwim", "riverswim:14", steps=5000),
+    _seen("PriorMDP 9x3", "PriorMDP", "priormdp:9,3", drawn=True, first=15_000, slow=True),
+    _seen("sparse PriorMDP 8x3", "sparse PriorMDP", "priormdp:8,3,kappa=0.2", drawn=True, first=15_000),
+    _seen("Garnet 26x3", "Garnet", "garnet:26,3,3,sigma=0.1", drawn=True, first=15_000),
+    _seen("deterministic Garnet 18x5", "deterministic Garnet", "garnet:18,5,1,sigma=0.1", drawn=True, first=15_000),
+    _seen("noisy Garnet 14x3", "noisy Garnet", "garnet:14,3,4,pays=0.5,sigma=1", drawn=True, first=15_000, steps=3000),
+    _seen("maze 11", "maze", "maze:11", drawn=True, first=15_000, steps=6000),
+    _seen("still maze 12", "still maze", "maze:12,slip=0", drawn=True, first=15_000, steps=5000),
+    _seen("maze 30, less slip", "maze", "maze:30,slip=0.05,seed=15000", steps=40_000, large=True, runs=6),
+    _seen("lava maze 11", "lava maze", f"maze:11,{LAVA}", drawn=True, first=15_000, steps=6000),
+    _seen("lock 7,3", "lock", "lock:7,3,slip=0.1,lure=0.03", drawn=True, first=15_000, steps=3000),
+    _seen("cost Garnet 22x4", "cost Garnet", f"garnet:22,4,3,{COSTS}", drawn=True, first=15_000),
+    _seen("FrozenLake 8x8, hardly slippery", "FrozenLake", "gym:FrozenLake8x8-v1,success_rate=0.9", steps=5000),
+    _seen("chain 10", "chain", "chain:10", steps=6000),
+    _seen("loop 8", "loop", "loop:8"),
+    _seen("LazyChain 11", "LazyChain", "lazychain:11,p_error=0.1", steps=3000),
+    _seen("rooms 11", "rooms", "rooms:11,room=3", drawn=True, first=15_000, steps=5000),
+    _seen("costly rooms 8", "costly rooms", "rooms:8,room=3,step_cost=0.02", drawn=True, first=15_000, steps=3000),
+    _seen("maintenance 13", "maintenance", "maintenance:13,profit=22", drawn=True, first=15_000, slow=True),
+    _seen("patience 16", "patience", "patience:16,prize=45,lure=0.5", drawn=True, first=15_000),
+    _seen("inventory 17", "inventory", "inventory:17,orders=5,lot=3,price=9", drawn=True, first=15_000),
+    _seen("queue 13", "queue", "queue:13,hold=0.85", drawn=True, first=15_000),
+    _seen("admission 11", "admission", "admission:11,low=5,high=26", drawn=True, first=15_000),
+    _seen("selling 13", "selling", "selling:13", drawn=True, first=15_000),
+    _seen("rental 6", "rental", "rental:6", drawn=True, first=15_000),
+    _seen("noisy harvest 15", "noisy harvest", "harvest:15,sigma=4", drawn=True, first=15_000),
+    _seen("reservoir 22", "reservoir", "reservoir:22", drawn=True, first=15_000),
+    _seen("seats 7", "seats", "seats:7", drawn=True, first=15_000),
+    _seen("jobs 9", "jobs", "jobs:9", drawn=True, first=15_000),
+    _seen(
+        "Garnet 26x3, rewards x 0.01", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=0.01", drawn=True, first=15_000
+    ),
+    _seen("Garnet 26x3, rewards x 100", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=100", drawn=True, first=15_000),
 )
 """What was looked at while the default was made."""
 
@@ -243,41 +280,44 @@ THIRTEEN = tuple(task.name for task in DEVELOPMENT[:13])
 """The tasks whose mean was watched in development."""
 
 CONFIRMATION = (
-    _conf("DeepSea 28", "DeepSea", "deepsea:28", steps=4000),
-    _conf("grid DeepSea 10", "grid DeepSea", "griddeepsea:10", steps=3000),
-    _conf("stochastic grid DeepSea 7", "stochastic grid DeepSea", "griddeepsea:7,stochastic=true", steps=4000),
-    _conf("WideNarrow 1,8", "WideNarrow", "widenarrow:1,8", steps=5000),
-    _conf("RiverSwim 14", "RiverSwim", "riverswim:14", steps=5000),
-    _conf("PriorMDP 9x3", "PriorMDP", "priormdp:9,3", drawn=True, slow=True),
-    _conf("sparse PriorMDP 8x3", "sparse PriorMDP", "priormdp:8,3,kappa=0.2", drawn=True),
-    _conf("Garnet 26x3", "Garnet", "garnet:26,3,3,sigma=0.1", drawn=True),
-    _conf("deterministic Garnet 18x5", "deterministic Garnet", "garnet:18,5,1,sigma=0.1", drawn=True),
-    _conf("noisy Garnet 14x3", "noisy Garnet", "garnet:14,3,4,pays=0.5,sigma=1", drawn=True, steps=3000),
-    _conf("maze 11", "maze", "maze:11", drawn=True, steps=6000),
-    _conf("still maze 12", "still maze", "maze:12,slip=0", drawn=True, steps=5000),
-    _conf("maze 30, less slip", "maze", f"maze:30,slip=0.05,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
-    _conf("lava maze 11", "lava maze", f"maze:11,{LAVA}", drawn=True, steps=6000),
-    _conf("lock 7,3", "lock", "lock:7,3,slip=0.1,lure=0.03", drawn=True, steps=3000),
-    _conf("cost Garnet 22x4", "cost Garnet", f"garnet:22,4,3,{COSTS}", drawn=True),
-    _conf("FrozenLake 8x8, hardly slippery", "FrozenLake", "gym:FrozenLake8x8-v1,success_rate=0.9", steps=5000),
-    _conf("chain 10", "chain", "chain:10", steps=6000),
-    _conf("loop 8", "loop", "loop:8"),
-    _conf("LazyChain 11", "LazyChain", "lazychain:11,p_error=0.1", steps=3000),
-    _conf("rooms 11", "rooms", "rooms:11,room=3", drawn=True, steps=5000),
-    _conf("costly rooms 8", "costly rooms", "rooms:8,room=3,step_cost=0.02", drawn=True, steps=3000),
-    _conf("maintenance 13", "maintenance", "maintenance:13,profit=22", drawn=True, slow=True),
-    _conf("patience 16", "patience", "patience:16,prize=45,lure=0.5", drawn=True),
-    _conf("inventory 17", "inventory", "inventory:17,orders=5,lot=3,price=9", drawn=True),
-    _conf("queue 13", "queue", "queue:13,hold=0.85", drawn=True),
-    _conf("admission 11", "admission", "admission:11,low=5,high=26", drawn=True),
-    _conf("selling 13", "selling", "selling:13", drawn=True),
-    _conf("rental 6", "rental", "rental:6", drawn=True),
-    _conf("noisy harvest 15", "noisy harvest", "harvest:15,sigma=4", drawn=True),
-    _conf("reservoir 22", "reservoir", "reservoir:22", drawn=True),
-    _conf("seats 7", "seats", "seats:7", drawn=True),
-    _conf("jobs 9", "jobs", "jobs:9", drawn=True),
-    _conf("Garnet 26x3, rewards x 0.01", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=0.01", drawn=True),
-    _conf("Garnet 26x3, rewards x 100", "Garnet", "garnet:26,3,3,sigma=0.1,reward_scale=100", drawn=True),
+    _conf("DeepSea 32", "DeepSea", "deepsea:32", steps=5000),
+    _conf("grid DeepSea 11", "grid DeepSea", "griddeepsea:11", steps=3000),
+    _conf("stochastic grid DeepSea 8", "stochastic grid DeepSea", "griddeepsea:8,stochastic=true", steps=5000),
+    _conf("WideNarrow 2,9", "WideNarrow", "widenarrow:2,9", steps=5000),
+    _conf("RiverSwim 15", "RiverSwim", "riverswim:15", steps=5000),
+    _conf("PriorMDP 7x3", "PriorMDP", "priormdp:7,3", drawn=True, slow=True),
+    _conf("sparse PriorMDP 9x4", "sparse PriorMDP", "priormdp:9,4,kappa=0.2", drawn=True),
+    _conf("Garnet 28x3", "Garnet", "garnet:28,3,3,sigma=0.1", drawn=True),
+    _conf("lonely Garnet 20x3", "lonely Garnet", "garnet:20,3,3,pays=0.03,sigma=0.1", drawn=True),
+    _conf("deterministic Garnet 22x4", "deterministic Garnet", "garnet:22,4,1,sigma=0.1", drawn=True),
+    _conf("noisy Garnet 16x3", "noisy Garnet", "garnet:16,3,4,pays=0.5,sigma=1", drawn=True, steps=3000),
+    _conf("maze 12", "maze", "maze:12", drawn=True, steps=6000),
+    _conf("still maze 10", "still maze", "maze:10,slip=0", drawn=True, steps=5000),
+    _conf("still lava maze 9", "still lava maze", f"maze:9,slip=0,{LAVA}", drawn=True, steps=5000),
+    _conf("maze 30, more slip", "maze", f"maze:30,slip=0.15,seed={CONFIRMATION_INSTANCE}", steps=40_000, large=True),
+    _conf("lava maze 12", "lava maze", f"maze:12,{LAVA}", drawn=True, steps=6000),
+    _conf("lock 6,3", "lock", "lock:6,3,slip=0.1,lure=0.03", drawn=True, steps=3000),
+    _conf("cost Garnet 20x4", "cost Garnet", f"garnet:20,4,3,{COSTS}", drawn=True),
+    _conf("FrozenLake 8x8, less slippery", "FrozenLake", "gym:FrozenLake8x8-v1,success_rate=0.8", steps=5000),
+    _conf("chain 11", "chain", "chain:11", steps=6000),
+    _conf("loop 9", "loop", "loop:9"),
+    _conf("LazyChain 12", "LazyChain", "lazychain:12,p_error=0.1", steps=3000),
+    _conf("rooms 12", "rooms", "rooms:12,room=3", drawn=True, steps=5000),
+    _conf("costly rooms 7", "costly rooms", "rooms:7,room=3,step_cost=0.02", drawn=True, steps=3000),
+    _conf("maintenance 17", "maintenance", "maintenance:17,profit=14", drawn=True, slow=True),
+    _conf("patience 17", "patience", "patience:17,prize=55,lure=0.5", drawn=True),
+    _conf("inventory 13", "inventory", "inventory:13,orders=5,lot=3,price=10", drawn=True),
+    _conf("queue 17", "queue", "queue:17,hold=0.8", drawn=True),
+    _conf("noisy queue 11", "noisy queue", "queue:11,sigma=4", drawn=True),
+    _conf("admission 12", "admission", "admission:12,low=5,high=24", drawn=True),
+    _conf("selling 14", "selling", "selling:14", drawn=True),
+    _conf("rental 6, three moves", "rental", "rental:6,moves=3", drawn=True),
+    _conf("harvest 17", "harvest", "harvest:17", drawn=True),
+    _conf("reservoir 24", "reservoir", "reservoir:24", drawn=True),
+    _conf("seats 8", "seats", "seats:8", drawn=True),
+    _conf("jobs 10", "jobs", "jobs:10", drawn=True),
+    _conf("LazyChain 12, rewards x 0.01", "LazyChain", "lazychain:12,p_error=0.1,reward_scale=0.01", steps=3000),
+    _conf("LazyChain 12, rewards x 100", "LazyChain", "lazychain:12,p_error=0.1,reward_scale=100", steps=3000),
 )
 """Run once, after everything was chosen."""
 
