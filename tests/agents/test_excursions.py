@@ -87,7 +87,7 @@ def test_an_excursion_goes_on_while_it_finds_pairs_never_tried() -> None:
 
 
 def paid(means: list[float], outside: float) -> Excursions:
-    """An excursion of 1000 steps about to begin: of late steps paid so much outside, and earlier means[s] in pair s."""
+    """An excursion of 1000 steps about to begin: steps `outside` paid that of late, and pair s paid means[s] before."""
     n, visits = len(means), 30
     excursions = Excursions(np.ones((40, 1), bool), 4.0)
     state = excursions._state
@@ -100,15 +100,21 @@ def paid(means: list[float], outside: float) -> Excursions:
     return excursions
 
 
-def test_only_steps_that_pay_less_than_most_pairs_are_priced() -> None:
-    """Pairs that pay 0, three of them -0.1, and one that pays 1, which is what steps outside pay."""
-    excursions = paid([0.0] * 6 + [-0.1] * 3, 1.0)
-    stepped(excursions, [0.0])
-    price = 1.0 / excursions._state[compiled.UNIT]
+@pytest.mark.parametrize(("less", "priced"), [(4, False), (5, False), (6, True)])
+def test_only_steps_that_pay_less_than_most_pairs_are_priced(less: int, priced: bool) -> None:
+    """Ten pairs: some pay -0.1, others 0, and one pays 1, which is what steps outside pay."""
+    excursions = paid([-0.1] * (10 - less) + [0.0] * (less - 1), 1.0)
+    price = 1.1 / _unit(excursions)
     assert price > 1.5
-    assert excursions._state[compiled.COST] == 1.0
-    stepped(excursions, [-0.1], 6)
-    assert excursions._state[compiled.COST] == pytest.approx(1.0 + 1.1 * price)
+    stepped(excursions, [-0.1], 0)
+    assert excursions._state[compiled.COST] == pytest.approx(price if priced else 1.0)
+
+
+def _unit(excursions: Excursions) -> float:
+    """The unit of what steps lose, as it will be when the excursion begins."""
+    state, (sums, visits) = excursions._state.copy(), excursions._pairs
+    compiled._price(state, sums, visits)
+    return float(state[compiled.UNIT])
 
 
 @pytest.mark.parametrize(
@@ -116,12 +122,13 @@ def test_only_steps_that_pay_less_than_most_pairs_are_priced() -> None:
     [
         ([0.0] * 9, True),  # one of ten pairs tried pays more
         ([0.0] * 8 + [1.0], False),  # two of ten
-        ([0.0] * 5 + [-0.1] * 5, True),
-        ([0.0] * 4 + [-0.1] * 6, False),  # most pay less
+        ([0.0] * 13 + [1.0], False),  # two of fifteen
+        ([0.0] * 4 + [-0.1] * 5, True),  # five of ten pay less
+        ([0.0] * 5 + [-0.1] * 7, False),  # seven of thirteen
     ],
 )
 @pytest.mark.parametrize("unit", [1.0, 0.1])
-def test_steps_at_which_nothing_is_lost_are_not_counted_as_without_a_find(
+def test_steps_at_which_nothing_is_lost_do_not_count_as_without_a_find(
     means: list[float], waits: bool, unit: float
 ) -> None:
     """With rewards in tenths too, of which 30 are not 3 but for the last bits."""
@@ -136,14 +143,25 @@ def test_steps_at_which_nothing_is_lost_are_not_counted_as_without_a_find(
     assert not excursions.due  # its length is over
 
 
+def test_steps_at_which_nothing_is_lost_put_the_end_off_and_do_not_begin_anew() -> None:
+    """Steps that pay 2 count, those that pay 1 do not: the end comes with the 501st of the former."""
+    excursions = paid([1.0] * 9, 2.0)
+    stepped(excursions, [2.0] * 300, 9)
+    stepped(excursions, [1.0] * 100)
+    stepped(excursions, [2.0] * 200, 9)
+    assert excursions.due
+    stepped(excursions, [2.0], 9)
+    assert not excursions.due
+
+
 @given(
     rewards=st.lists(st.sampled_from([0.0, 0.1, 0.2, 1.0, -3.0]), min_size=60, max_size=200),
-    states=st.randoms(use_true_random=False),
+    random=st.randoms(use_true_random=False),
     batch=st.integers(2, 40),
 )
-def test_what_excursions_cost_does_not_depend_on_how_steps_are_batched(rewards, states, batch: int) -> None:
+def test_what_excursions_cost_does_not_depend_on_how_steps_are_batched(rewards, random, batch: int) -> None:
     one, many = (Excursions(np.ones((6, 2), bool), 8.0) for _ in range(2))
-    s = np.array([states.randrange(6) for _ in rewards])
+    s = np.array([random.randrange(6) for _ in rewards])
     columns = (s, s % 2, np.array(rewards), s)
     for t in range(len(rewards)):
         one.learn(tuple(x[t : t + 1] for x in columns))

@@ -9,15 +9,19 @@ STEPS, BEGINS, LENGTH, SET_ASIDE, RATE, COST, EARNED, OUTSIDE, HALF, USUAL, UNIT
 """Steps made; first step and length of the excursion under way or next; steps set aside, this one's included; c;
 cost of this one; rewards and steps outside, of late, and steps after which both are halved; average reward outside and
 unit of losses, as of the beginning of this excursion (no unit: 0); steps after which an excursion that finds no pair
-that was never tried ends, at least; step of the last one found, or of the beginning."""
+that was never tried ends, at least; step of the last one found, or of the beginning, and one more for each step since
+at which nothing was lost."""
 NUMBERS = 13
 PATIENCE_ROUNDS = 2.0
 """Steps that an excursion goes on without finding anything, in units of S + 1; `SHORTEST_PATIENCE` at least."""
 SHORTEST_PATIENCE = 16.0
 PATIENCE_SHARE = 0.5
 """The same as a share of the excursion's length, if that is more: a long excursion finds what is far away."""
-FEW = 0.1
-"""Share of the pairs tried that may pay more than a step did, if that is to count as nothing lost."""
+MOST_PAY_MORE = 0.5
+"""Share of the pairs tried that must pay more than a step did, and not only as much, for the step to be priced."""
+FEW_PAY_MORE = 0.1
+MOST_PAY_LESS = 0.5
+"""Shares of the pairs tried that may pay more and less than a step did, at most, for nothing to be lost at it."""
 ROUNDING = 1e-9
 """Rewards that differ by less than this part of them are equal."""
 WINDOW = 64.0
@@ -50,11 +54,11 @@ def account(state, sums, visits, states, actions, rewards):
                 _price(state, sums, visits)
                 state[FOUND] = state[STEPS]
             cost = 1.0
-            if state[UNIT] > 0.0:
+            if state[UNIT] > 0.0 and state[COST] < state[LENGTH]:
                 above, below = _compared(sums, visits, r)
-                if above > 0.5:
+                if above > MOST_PAY_MORE:
                     cost = max(1.0, (state[USUAL] - r) / state[UNIT])
-                elif above <= FEW and below <= 0.5:
+                elif above <= FEW_PAY_MORE and below <= MOST_PAY_LESS:
                     state[FOUND] += 1.0  # not a step without a find
             if visits[s, a] == 0.0:
                 state[FOUND] = state[STEPS]

@@ -1,6 +1,6 @@
 """Run the study: development, tuning, confirmation, ladder; what is there is not run again.
 
-    DIR/development    every setting of every rival, ours and two of its controls on the development tasks,
+    DIR/development    every setting of every rival, ours and one of its controls on the development tasks,
     DIR/tuning         every setting of every rival on the confirmation tasks, on runs from 100 on,
     DIR/confirmation   ours, its controls, and every rival as published, at its one setting and tuned, on runs 0, 1, ...
     DIR/ladder         the rungs from the paper to the default
@@ -115,7 +115,7 @@ def _grid(made: Design, task: Task) -> list[str]:
 
 
 def development_blocks(made: Design) -> list[Block]:
-    """Grids on the development tasks, ours and two controls there with all runs."""
+    """Grids on the development tasks, ours and one control there with all runs."""
     found = []
     for task in made.development:
         few = task.few(made.development_runs)

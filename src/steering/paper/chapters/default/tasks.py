@@ -1,6 +1,6 @@
 """Tasks of the study: two lists that share no instance, and no size but where another parameter differs.
 
-Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of it
+Everything that was chosen (our default, and the one setting of every rival) was chosen on `DEVELOPMENT`. Most of them
 were the confirmations of six earlier defaults; since their results were looked at, they are development now.
 `CONFIRMATION` has other instances (seeds of environments from 17000; development has those from 0, 1000, 7000, 9000,
 11000, 13000 and 15000) and kinds of tasks that were never looked at in development. Seeds of runs:
