@@ -84,11 +84,11 @@ def _summary(part: pd.DataFrame) -> dict[str, Any]:
 
 def _own(mine: pd.DataFrame) -> dict[str, Any]:
     one = strata_effect([part["score"].to_numpy(dtype=np.float64) for _, part in mine.groupby("environment")])
-    return {"difference": np.nan, "low": one.low, "high": one.high, "p": np.nan, "wins": np.nan}
+    return {"difference": np.nan, "low": one.low, "high": one.high, "p": np.nan}
 
 
 def _pair(mine: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
-    """Mean difference of paired scores with its 95 % interval and p-value; share of pairs in which ours is lower."""
+    """Mean difference of paired scores with its 95 % interval and p-value."""
     keys = ["environment", "seed"]
     both = mine.merge(theirs, on=keys, suffixes=("", "_theirs"), validate="one_to_one").sort_values(keys)
     if both.empty:
@@ -96,9 +96,8 @@ def _pair(mine: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, Any]:
     both["gap"] = both["score_theirs"] - both["score"]
     gaps: list[Floats] = [part["gap"].to_numpy(dtype=np.float64) for _, part in both.groupby("environment")]
     effect = strata_effect(gaps)
-    wins = float(((both["gap"] > 0) + 0.5 * (both["gap"] == 0)).mean())
     ends = {"low": effect.low, "high": effect.high}
-    return {"difference": effect.value, **ends, "p": p_value(gaps), "wins": wins, "pairs": effect.values}
+    return {"difference": effect.value, **ends, "p": p_value(gaps), "pairs": effect.values}
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:
