@@ -8,20 +8,20 @@ information of a row never visited, in the model in force, with a horizon of `RE
 The time set aside is known beforehand: the k-th excursion has (S + 1) 2^(k - 1) steps and begins when all steps set
 aside so far, this one's included, are c sqrt(t) (the option `excursions` is c). So excursions come for ever, and their
 share of all steps vanishes. One is left out while its plan expects to make fewer than `HOPE` / k pairs known, as where
-what is unknown cannot be reached, and ends when it has cost as much as its number of steps. A step costs 1, or
-(g - r) / u where that is more and more than half of the pairs tried pay more than r, on average; a step that half of
-all pairs would not have paid more than is not priced. Here g is the average reward of late outside of excursions, and u
-is g - m, or the standard deviation over pairs where that is more, but at most what something new may be worth,
-0.6 (b - m); b is what the best pair paid and m the mean over all pairs tried, with those below 2 m' - b raised to that,
-m' being their plain mean: a disaster counts for little. So c sqrt(t) is the most that is charged: where every step
-loses what a usual pair pays less, an excursion ends before its time.
+what is unknown cannot be reached, and ends when it has cost as much as its number of steps. A step costs 1 or,
+if more than half of the pairs tried pay more than its reward r on average, (g - r) / u where that is above 1. Here g is
+the average reward of late outside of excursions, and u is g - m, or the standard deviation over pairs where that is
+more, but at most what something new may be worth, 0.6 (b - m); b is what the best pair paid and m the mean over all
+pairs tried, with those below 2 m' - b raised to that, m' being their plain mean: a disaster counts for little. So
+c sqrt(t) is the most that is charged: where every step loses what a usual pair pays less, an excursion ends before its
+time.
 
 So does one that has found no pair never tried before for half of its length, and for 2 (S + 1) and 16 steps: what was
-in reach has been seen. Steps at which nothing is lost do not count towards that: steps than which at most a tenth of
-the pairs tried pay more, and at most half of them less. That is so where two pairs of five pay just as much, as on the
-way to a prize that nothing is paid on; with noise in rewards every step counts, and where all pairs paid the same, so
-that there is no unit u. Cost and finds are counted from the first step on, also while the excursion is left out. Since
-lengths double, what is far away is in reach of a later one.
+in reach has been seen. A step does not count towards that if nothing is lost at it: if at most a tenth of the pairs
+tried pay more than it did, and at most half of them less. That is so where two pairs of five pay just as much, as on
+the way to a prize that nothing is paid on; with noise in rewards every step counts, and where all pairs paid the same,
+so that there is no unit u. Cost and finds are counted from the first step on, also while the excursion is left out.
+Since lengths double, what is far away is in reach of a later one.
 
 Everything follows from the transitions seen, not from the plans made: an agent that is started anew on a recorded
 history is where the old one was.

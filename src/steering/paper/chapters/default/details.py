@@ -157,7 +157,7 @@ LOOKED = (
     "frozen, before any agent was run on it. Some constants were also judged on other runs of tasks of development: "
     "from how many visits on a row is related though it loses on DeepSea 8 and on instances 0 to 19 of PriorMDP 4x2, "
     "with seeds from 0 on; how even chances may be and how worth grows on 200 runs each of FrozenLake, lock 6,5 and "
-    "DeepSea 8; what excursions cost, and when they end, on runs from 3000 on of all tasks of development."
+    "DeepSea 8; what excursions cost, and when they end, on runs from 3000 on of most tasks of development."
 )
 
 
